@@ -1,0 +1,52 @@
+"""`elmo convert`: a model from one format to another."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elmokit.cli.options import (
+    Json,
+    OptionsFile,
+    TokenEmbeddingFile,
+    VocabularyFile,
+    print_json,
+)
+
+
+def command(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A model of any format.")],
+    destination: Annotated[Path, typer.Argument(metavar="DST", help="Folder or .hdf5 file.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="native, bilm-hdf5, many-langs or tf-checkpoint; "
+            "default: bilm-hdf5 for *.hdf5, else native.",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    options: OptionsFile = None,
+    vocabulary: VocabularyFile = None,
+    token_embedding: TokenEmbeddingFile = None,
+    as_json: Json = False,
+) -> None:
+    """Convert a model; every tensor keeps its exact values."""
+    from elmokit.embed.load import read_checkpoint
+    from elmokit.formats import detect
+
+    checkpoint = read_checkpoint(
+        source, options=options, vocabulary=vocabulary, token_embedding=token_embedding
+    )
+    written = detect.write(checkpoint, destination, form=form, overwrite=overwrite)
+    facts = {
+        "source": source,
+        "source_format": checkpoint.source_format,
+        "destination": str(destination),
+        "format": written,
+        "tensors": len(checkpoint.tensors),
+    }
+    if as_json:
+        print_json(facts)
+    else:
+        print(f"{source} ({checkpoint.source_format}) -> {destination} ({written})")

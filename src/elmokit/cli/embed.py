@@ -1,0 +1,86 @@
+"""`elmo embed`: a text file to a file of vectors."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elmokit.cli.options import (
+    Json,
+    ModelOption,
+    OptionsFile,
+    TokenEmbeddingFile,
+    VocabularyFile,
+    print_json,
+)
+
+
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="One sentence a line; - for stdin.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A .h5, .hdf5, .npz or .parquet file.")
+    ],
+    model: ModelOption = None,
+    layers: Annotated[
+        str,
+        typer.Option("--layers", help="all, top, average, a number, or weights as 0.2,0.3,0.5."),
+    ] = "average",
+    tokenised: Annotated[
+        bool, typer.Option("--tokenised", help="Tokens are separated by white space already.")
+    ] = False,
+    float16: Annotated[bool, typer.Option("--float16", help="Write half-size numbers.")] = False,
+    start: Annotated[str, typer.Option("--start", help="warm, zeros or carry.")] = "warm",
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    dtype: Annotated[
+        str, typer.Option("--dtype", help="float32, float64 or bfloat16.")
+    ] = "float32",
+    batch_tokens: Annotated[
+        int, typer.Option("--batch-tokens", help="Tokens computed at once.")
+    ] = 4096,
+    options: OptionsFile = None,
+    vocabulary: VocabularyFile = None,
+    token_embedding: TokenEmbeddingFile = None,
+    as_json: Json = False,
+) -> None:
+    """Embed a text file; empty lines keep their place."""
+    from elmokit.embed.embed_file import embed_file
+    from elmokit.embed.load import load
+    from elmokit.embed.start_state import checked_start
+    from elmokit.embed.writers import check_output
+
+    check_output(output)
+    elmo = load(
+        model,
+        options=options,
+        vocabulary=vocabulary,
+        token_embedding=token_embedding,
+        device=device,
+        dtype=dtype,
+        start=checked_start(start),
+    )
+    summary = embed_file(
+        elmo,
+        file,
+        output,
+        layers=_layers(layers),
+        tokenised=tokenised,
+        float16=float16,
+        batch_tokens=batch_tokens,
+        progress=not as_json,
+    )
+    if as_json:
+        print_json(asdict(summary))
+    else:
+        print(
+            f"{summary.output}: {summary.sentences} sentences, {summary.tokens} tokens, "
+            f"{summary.dim} numbers a vector, {summary.seconds:.1f} s"
+        )
+
+
+def _layers(text: str) -> str | int | list[float]:
+    """Read the value of --layers; what is no number is left for the library to judge."""
+    try:
+        return [float(weight) for weight in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        return text

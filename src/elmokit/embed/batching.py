@@ -1,0 +1,33 @@
+"""Batches by a token budget, with sentences of like length together."""
+
+from collections.abc import Iterator, Sequence
+
+from elmokit.errors import InputError
+
+DEFAULT_BATCH_TOKENS = 4096
+
+
+def check_batch_tokens(batch_tokens: int) -> None:
+    """Refuse a budget that no batch could meet."""
+    if not isinstance(batch_tokens, int) or isinstance(batch_tokens, bool) or batch_tokens < 1:
+        raise InputError(f"batch_tokens: expected a whole number above 0, found {batch_tokens!r}")
+
+
+def batches(
+    lengths: Sequence[int], *, batch_tokens: int, batch_rows: int | None = None
+) -> Iterator[list[int]]:
+    """Give lists of positions in ``lengths``, longest first.
+
+    Rows times the longest length stay within ``batch_tokens``; a sentence that alone exceeds it
+    forms a batch of its own.
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        longest = lengths[batch[0]] if batch else 0
+        full = batch and (len(batch) + 1) * longest > batch_tokens
+        if full or (batch_rows is not None and len(batch) >= batch_rows):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -1,0 +1,34 @@
+"""What a model is, in plain facts."""
+
+from typing import Any
+
+from elmokit.formats.checkpoint import Checkpoint
+
+
+def describe(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Give the facts that people ask for, as plain JSON values."""
+    config = checkpoint.config
+    parameters = {name: tensor.numel() for name, tensor in checkpoint.tensors.items()}
+    softmax = sum(count for name, count in parameters.items() if name.startswith("softmax."))
+    state = sum(count for name, count in parameters.items() if name.startswith("start_state."))
+    inputs = [kind for kind in ("characters", "words") if getattr(config, kind) is not None]
+    return {
+        "name": checkpoint.metadata.get("name"),
+        "description": checkpoint.metadata.get("description"),
+        "licence": checkpoint.metadata.get("licence"),
+        "trained": checkpoint.metadata.get("trained") != "no",
+        "format": checkpoint.source_format,
+        "input": "+".join(inputs),
+        "alphabet": config.characters.alphabet if config.characters else None,
+        "max_characters": config.characters.max_characters if config.characters else None,
+        "layers": config.layers + 1,
+        "dim": 2 * config.projection_dim,
+        "lstm_dim": config.lstm_dim,
+        "projection_dim": config.projection_dim,
+        "skip_connections": config.skip_connections,
+        "tokeniser": config.tokeniser,
+        "vocabulary_size": len(checkpoint.vocabulary) if checkpoint.vocabulary else None,
+        "parameters": sum(parameters.values()) - softmax - state,
+        "softmax_parameters": softmax,
+        "has_start_state": state > 0,
+    }

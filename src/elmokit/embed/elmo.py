@@ -1,0 +1,371 @@
+"""The object people hold: text in, contextual vectors out.
+
+B sentences, T tokens (marks included), n tokens of a sentence, D = 2P size of a representation
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmokit.embed.batching import DEFAULT_BATCH_TOKENS, batches, check_batch_tokens
+from elmokit.embed.layer_choice import LayerChoice, Layers, Vectors
+from elmokit.embed.progress import track
+from elmokit.embed.sentences import Sentence, check_sentences, token_lists
+from elmokit.embed.start_state import CarriedState, Start, checked_start
+from elmokit.engine.build import bilm_from_tensors
+from elmokit.engine.runner import Runner, expand_state, map_state
+from elmokit.errors import InputError
+from elmokit.formats import native
+from elmokit.formats.checkpoint import START_STATE_PARTS, Checkpoint
+from elmokit.nn.bilm import BiLMState
+from elmokit.nn.projected_lstm import LSTMState
+from elmokit.text.token_indexer import TokenIndexer
+from elmokit.text.tokenise import Token, tokeniser_named
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+
+# How many budgets of tokens are gathered before they are sorted into batches: enough for rows
+# of like length, few enough for a stream to stay small in memory.
+BUDGETS_PER_WINDOW = 8
+MOST_SENTENCES_PER_WINDOW = 10_000
+
+SENTENCES_PER_STEP = 256
+
+
+class Elmo:
+    """A loaded biLM that embeds text; make one with `elmokit.load`."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        start: Start = "warm",
+    ) -> None:
+        if dtype not in DTYPES:
+            raise InputError(f"dtype: expected one of {', '.join(DTYPES)}, found {dtype!r}")
+        self.config = checkpoint.config
+        self.metadata = dict(checkpoint.metadata)
+        self.vocabulary = checkpoint.vocabulary
+        self.characters = checkpoint.characters
+        self.source_format = checkpoint.source_format
+        self.start = checked_start(start)
+        self.device = _device(device)
+        self.dtype = dtype
+        bilm = bilm_from_tensors(checkpoint.config, checkpoint.tensors)
+        self.bilm = bilm.to(self.device, DTYPES[dtype])
+        self.indexer = TokenIndexer.for_model(
+            checkpoint.config, vocabulary=checkpoint.vocabulary, characters=checkpoint.characters
+        )
+        self.runner = Runner(self.bilm, indexer=self.indexer, marks=self.config.marks)
+        self.tokeniser = tokeniser_named(self.config.tokeniser)
+        self.state = CarriedState()
+        """The state that ``start="carry"`` carries on where no other is passed."""
+        self._warm_state = self._stored_start_state(checkpoint)
+
+    def __repr__(self) -> str:
+        name = self.metadata.get("name", self.source_format)
+        return (
+            f"Elmo({name!r}, layers={self.layer_count}, dim={self.dim}, start={self.start!r}, "
+            f"device={str(self.device)!r}, dtype={self.dtype!r})"
+        )
+
+    @property
+    def dim(self) -> int:
+        """Size of a token's vector in one layer: both directions together."""
+        return self.bilm.output_dim
+
+    @property
+    def layer_count(self) -> int:
+        """Number of layers that a token has, the one before context included."""
+        return self.bilm.depth + 1
+
+    def tokenise(self, text: str) -> list[Token]:
+        """Cut raw text as the model expects it; each token knows its place in the text."""
+        if not isinstance(text, str):
+            raise InputError(f"text: expected a string, found {text!r}")
+        return self.tokeniser(text)
+
+    def embed(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        layers: Layers = "average",
+        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        progress: bool = False,
+        state: CarriedState | None = None,
+    ) -> list[Vectors]:
+        """Give one float32 array per sentence.
+
+        Sentences are raw strings or token lists. ``layers`` is ``"average"``, ``"top"``, a layer's
+        number or a list of weights, for arrays (n, D), or ``"all"`` for (L+1, n, D). The answer
+        depends on the sentence alone, unless the model was loaded with ``start="carry"``.
+        """
+        check_sentences(sentences)
+        sentences = list(sentences)
+        embedded = self.embed_iter(sentences, layers=layers, batch_tokens=batch_tokens, state=state)
+        if progress:
+            embedded = track(embedded, "Embedding", total=len(sentences))
+        return list(embedded)
+
+    def embed_iter(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        layers: Layers = "average",
+        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        state: CarriedState | None = None,
+    ) -> Iterator[Vectors]:
+        """Give the same arrays one by one, for streams that do not fit in memory."""
+        return self._embed_tokens(
+            token_lists(_checked(sentences), self._words),
+            self._layer_choice(layers),
+            batch_tokens=batch_tokens,
+            batch_rows=None,
+            state=state,
+        )
+
+    def encode(
+        self,
+        sentences: Sentence | Iterable[Sentence],
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        output_value: Literal["sentence_embedding", "token_embeddings"] = "sentence_embedding",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        normalize_embeddings: bool = False,
+        *,
+        layers: Layers = "average",
+        pooling: Literal["mean", "max"] = "mean",
+    ) -> Any:
+        """Give one pooled vector per sentence, in the manner of sentence-transformers.
+
+        A single string gives (D,), a list (B, D): a numpy array, a tensor with
+        ``convert_to_tensor``, or a list of tensors with ``convert_to_numpy=False``. A sentence
+        without tokens gives zeros. ``output_value="token_embeddings"`` gives a list of (n, D).
+        """
+        if pooling not in ("mean", "max"):
+            raise InputError(f"pooling: expected 'mean' or 'max', found {pooling!r}")
+        if output_value not in ("sentence_embedding", "token_embeddings"):
+            raise InputError(
+                "output_value: expected 'sentence_embedding' or 'token_embeddings', "
+                f"found {output_value!r}"
+            )
+        if isinstance(layers, str) and layers == "all":
+            raise InputError("layers: encode pools one vector per token, found 'all'")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise InputError(f"batch_size: expected a whole number above 0, found {batch_size!r}")
+        alone = isinstance(sentences, str)
+        given = [cast(Sentence, sentences)] if alone else list(_checked(sentences))
+        embedded = self._embed_tokens(
+            token_lists(given, self._words),
+            self._layer_choice(layers),
+            batch_tokens=DEFAULT_BATCH_TOKENS,
+            batch_rows=batch_size,
+            state=None,
+        )
+        if show_progress_bar:
+            embedded = track(embedded, "Encoding", total=len(given))
+        if output_value == "token_embeddings":
+            tokens = [torch.from_numpy(vectors) for vectors in embedded]
+            return tokens[0] if alone else tokens
+        pooled = np.zeros((len(given), self.dim), dtype=np.float32)
+        for row, vectors in enumerate(embedded):
+            if len(vectors):
+                pooled[row] = vectors.mean(axis=0) if pooling == "mean" else vectors.max(axis=0)
+        if normalize_embeddings:
+            pooled = _normalised(torch.from_numpy(pooled)).numpy()
+        if convert_to_tensor:
+            tensor = torch.from_numpy(pooled)
+            return tensor[0] if alone else tensor
+        if not convert_to_numpy:
+            rows = list(torch.from_numpy(pooled))
+            return rows[0] if alone else rows
+        return pooled[0] if alone else pooled
+
+    @staticmethod
+    def similarity(
+        first: npt.ArrayLike | Tensor | Sequence[Tensor],
+        second: npt.ArrayLike | Tensor | Sequence[Tensor],
+    ) -> Tensor:
+        """Give the cosine of every vector of ``first`` with every vector of ``second``."""
+        left, right = (_normalised(_matrix(vectors)) for vectors in (first, second))
+        if left.shape[1] != right.shape[1]:
+            raise InputError(
+                f"similarity: vectors of different sizes, found {left.shape[1]} and "
+                f"{right.shape[1]}"
+            )
+        return left @ right.T
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model as a native folder, its warm start state included.
+
+        The language model's softmax is not part of an `Elmo`; `elmo convert` keeps it.
+        """
+        state = map_state(self.warm_state, lambda tensor: tensor[:, 0])
+        tensors = {f"start_state.{name}": tensor for name, tensor in _named_parts(state)}
+        tensors |= self.bilm.state_dict()
+        checkpoint = Checkpoint(
+            config=self.config,
+            tensors={
+                name: tensor.to("cpu", torch.float32).contiguous()
+                for name, tensor in tensors.items()
+            },
+            vocabulary=self.vocabulary,
+            characters=self.characters,
+            metadata=self.metadata,
+        )
+        native.write(checkpoint, Path(folder), overwrite=overwrite)
+
+    @property
+    def warm_state(self) -> BiLMState:
+        """The fixed one-row state of ``start="warm"``, stored with the model or computed once."""
+        if self._warm_state is None:
+            self._warm_state = self.runner.warm_state()
+        return self._warm_state
+
+    def _words(self, text: str) -> list[str]:
+        return [token.text for token in self.tokeniser(text)]
+
+    def _layer_choice(self, layers: Layers) -> LayerChoice:
+        return LayerChoice(layers, count=self.layer_count, dim=self.dim)
+
+    def _embed_tokens(
+        self,
+        sentences: Iterator[list[str]],
+        choice: LayerChoice,
+        *,
+        batch_tokens: int,
+        batch_rows: int | None,
+        state: CarriedState | None,
+    ) -> Iterator[Vectors]:
+        check_batch_tokens(batch_tokens)
+        if self.start == "carry":
+            return self._embed_carrying(sentences, choice, state or self.state)
+        if state is not None:
+            raise InputError(f"state: only start='carry' carries one, found start={self.start!r}")
+        return self._embed_purely(sentences, choice, batch_tokens, batch_rows)
+
+    def _embed_purely(
+        self,
+        sentences: Iterator[list[str]],
+        choice: LayerChoice,
+        batch_tokens: int,
+        batch_rows: int | None,
+    ) -> Iterator[Vectors]:
+        for window in _windows(sentences, BUDGETS_PER_WINDOW * batch_tokens):
+            results: list[Vectors] = [np.zeros(choice.shape(0), dtype=np.float32) for _ in window]
+            worded = [index for index, tokens in enumerate(window) if tokens]
+            lengths = [len(window[index]) + 2 for index in worded]
+            for batch in batches(lengths, batch_tokens=batch_tokens, batch_rows=batch_rows):
+                rows = [worded[position] for position in batch]
+                output = self.runner.run(
+                    [window[row] for row in rows], self._start_state(len(rows))
+                )
+                for row, vectors in zip(
+                    rows, _unmarked(choice.pick(output.layers), window, rows), strict=True
+                ):
+                    results[row] = vectors
+            yield from results
+
+    def _embed_carrying(
+        self, sentences: Iterator[list[str]], choice: LayerChoice, state: CarriedState
+    ) -> Iterator[Vectors]:
+        while batch := list(islice(sentences, state.rows)):
+            output = self.runner.run(batch, state.take(self.bilm, len(batch)))
+            state.put(output.state)
+            yield from _unmarked(choice.pick(output.layers), batch, range(len(batch)))
+
+    def _start_state(self, rows: int) -> BiLMState:
+        if self.start == "zeros":
+            return self.runner.zero_state(rows)
+        return expand_state(self.warm_state, rows)
+
+    def _stored_start_state(self, checkpoint: Checkpoint) -> BiLMState | None:
+        if "start_state.forward.cell" not in checkpoint.tensors:
+            return None
+        directions = (
+            LSTMState(
+                *(
+                    checkpoint.tensors[f"start_state.{direction}.{part}"][:, None].to(
+                        self.device, DTYPES[self.dtype]
+                    )
+                    for part in START_STATE_PARTS
+                )
+            )
+            for direction in ("forward", "backward")
+        )
+        return BiLMState(*directions)
+
+
+def _named_parts(state: BiLMState) -> Iterator[tuple[str, Tensor]]:
+    for direction in ("forward", "backward"):
+        for part in START_STATE_PARTS:
+            yield f"{direction}.{part}", getattr(getattr(state, direction), part)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"device: expected 'auto', 'cpu' or 'cuda', found {name!r}") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device: this torch sees no CUDA device, found {name!r}; use 'cpu'")
+    return device
+
+
+def _checked(sentences: Any) -> Iterable[Sentence]:
+    check_sentences(sentences)
+    return cast(Iterable[Sentence], sentences)
+
+
+def _windows(sentences: Iterator[list[str]], most_tokens: int) -> Iterator[list[list[str]]]:
+    """Gather sentences until ``most_tokens`` are together."""
+    window: list[list[str]] = []
+    tokens = 0
+    for sentence in sentences:
+        window.append(sentence)
+        tokens += len(sentence) + 2
+        if tokens >= most_tokens or len(window) >= MOST_SENTENCES_PER_WINDOW:
+            yield window
+            window, tokens = [], 0
+    if window:
+        yield window
+
+
+def _unmarked(
+    picked: Tensor, sentences: Sequence[list[str]], rows: Sequence[int]
+) -> Iterator[Vectors]:
+    """Cut (B, ..., T, D) into one array per sentence, without marks and padding."""
+    values = picked.to(device="cpu", dtype=torch.float32).numpy()
+    for position, row in enumerate(rows):
+        yield values[position, ..., 1 : len(sentences[row]) + 1, :].copy()
+
+
+def _matrix(vectors: Any) -> Tensor:
+    if isinstance(vectors, Tensor):
+        matrix = vectors
+    elif isinstance(vectors, list | tuple) and vectors and isinstance(vectors[0], Tensor):
+        matrix = torch.stack(list(vectors))
+    else:
+        matrix = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+    if matrix.ndim == 1:
+        matrix = matrix[None]
+    if matrix.ndim != 2:
+        raise InputError(
+            f"similarity: expected vectors of shape (n, dim), found {tuple(matrix.shape)}"
+        )
+    return matrix.to(torch.float32)
+
+
+def _normalised(matrix: Tensor) -> Tensor:
+    return torch.nn.functional.normalize(matrix, dim=1)

@@ -1,0 +1,80 @@
+"""`elmokit.load`: the first call of every user."""
+
+import warnings
+from pathlib import Path
+
+from elmokit.embed.elmo import Elmo
+from elmokit.embed.start_state import Start
+from elmokit.errors import InputError
+from elmokit.formats import detect
+from elmokit.formats.checkpoint import Checkpoint
+from elmokit.pretrained import DEFAULT_NAME, bundled_checkpoint, bundled_names
+
+PathLike = str | Path
+
+
+def load(
+    source: PathLike | None = None,
+    *,
+    options: PathLike | None = None,
+    weights: PathLike | None = None,
+    vocabulary: PathLike | None = None,
+    token_embedding: PathLike | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    start: Start = "warm",
+) -> Elmo:
+    """Load a model of any format and give the `Elmo` that embeds with it.
+
+    ``source`` is a folder, an hdf5 path or the name of a bundled model (default: the bundled
+    one). ``options`` and ``weights`` name the two files of bilm-tf and AllenNLP where they do
+    not lie together, ``vocabulary`` and ``token_embedding`` the files of a word model. ``start``
+    is what the LSTMs remember before each sentence: ``"warm"``, ``"zeros"`` or ``"carry"``.
+    """
+    checkpoint = read_checkpoint(
+        source,
+        options=options,
+        weights=weights,
+        vocabulary=vocabulary,
+        token_embedding=token_embedding,
+        softmax=False,
+    )
+    if checkpoint.metadata.get("trained") == "no":
+        warnings.warn(
+            f"the bundled model {checkpoint.metadata['name']!r} is untrained: its vectors show "
+            "how things work and mean nothing; pass the path of a trained model",
+            stacklevel=2,
+        )
+    return Elmo(checkpoint, device=device, dtype=dtype, start=start)
+
+
+def read_checkpoint(
+    source: PathLike | None = None,
+    *,
+    options: PathLike | None = None,
+    weights: PathLike | None = None,
+    vocabulary: PathLike | None = None,
+    token_embedding: PathLike | None = None,
+    softmax: bool = True,
+) -> Checkpoint:
+    """Find a model by path or by name and read it; the arguments are those of `load`."""
+    if source is not None and weights is not None:
+        raise InputError(f"source, weights: give one of them, found {source!r} and {weights!r}")
+    source = weights if weights is not None else source
+    files = {"options": options, "vocabulary": vocabulary, "token_embedding": token_embedding}
+    paths = {name: None if file is None else Path(file) for name, file in files.items()}
+    if source is None:
+        for name, path in paths.items():
+            if path is not None:
+                raise InputError(f"{name}: given without a model; pass weights= as well")
+        return bundled_checkpoint(DEFAULT_NAME)
+    if isinstance(source, str) and not Path(source).exists() and source in bundled_names():
+        return bundled_checkpoint(source)
+    path = Path(source)
+    looks_like_a_name = isinstance(source, str) and path.name == source and not path.suffix
+    if looks_like_a_name and not path.exists() and not Path(f"{source}.index").exists():
+        raise InputError(
+            f"model: no folder and no bundled model is called {source!r}; bundled are "
+            f"{', '.join(bundled_names())}"
+        )
+    return detect.read(path, softmax=softmax, **paths)

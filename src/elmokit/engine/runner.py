@@ -1,0 +1,73 @@
+"""Sentences in, layers out: the plain runner on top of the `nn` modules.
+
+B sentences, T tokens (marks included), P size of a direction, L LSTM layers
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from elmokit.config import Marks
+from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
+from elmokit.nn.bilm import BiLM, BiLMOutput, BiLMState
+from elmokit.nn.projected_lstm import LSTMState
+from elmokit.text.token_indexer import TokenIndexer
+
+# A lone full stop is as neutral as a sentence gets; after five of them the state of the
+# published models no longer moves (Peters' own advice for warming up).
+NEUTRAL_SENTENCE = (".",)
+NEUTRAL_REPEATS = 5
+
+
+class Runner:
+    """Runs a frozen biLM over batches of token lists."""
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        *,
+        indexer: TokenIndexer,
+        marks: Marks,
+        cache_bytes: int = DEFAULT_CAPACITY_BYTES,
+    ) -> None:
+        self.bilm = bilm
+        self.indexer = indexer
+        self.marks = marks
+        self.word_vectors = WordVectors(bilm.token_encoder, indexer, capacity_bytes=cache_bytes)
+
+    @torch.no_grad()
+    def run(self, sentences: Sequence[Sequence[str]], state: BiLMState) -> BiLMOutput:
+        """Run sentences without their marks from ``state``; the outputs include the marks."""
+        marked = [[self.marks.begin, *sentence, self.marks.end] for sentence in sentences]
+        numbers: dict[str, int] = {}
+        rows = [[numbers.setdefault(word, len(numbers)) for word in row] for row in marked]
+        vectors = self.word_vectors(list(numbers))  # (distinct, P)
+        lengths = torch.tensor([len(row) for row in rows])
+        positions = torch.nn.utils.rnn.pad_sequence(
+            [torch.tensor(row) for row in rows], batch_first=True
+        )  # (B, T)
+        token_vectors = vectors[positions.to(vectors.device)]  # (B, T, P)
+        output: BiLMOutput = self.bilm(token_vectors, lengths, state)
+        return output
+
+    def zero_state(self, rows: int) -> BiLMState:
+        """Give the state of rows that have read nothing."""
+        return self.bilm.zero_state(rows)
+
+    def warm_state(self) -> BiLMState:
+        """Give the one-row state after a few neutral sentences."""
+        state = self.zero_state(1)
+        for _ in range(NEUTRAL_REPEATS):
+            state = self.run([NEUTRAL_SENTENCE], state).state
+        return state
+
+
+def map_state(state: BiLMState, change: Callable[[Tensor], Tensor]) -> BiLMState:
+    """Apply a function to each of the four tensors of a state."""
+    return BiLMState(*(LSTMState(change(part.cell), change(part.hidden)) for part in state))
+
+
+def expand_state(state: BiLMState, rows: int) -> BiLMState:
+    """Repeat a one-row state for ``rows`` rows without copying it."""
+    return map_state(state, lambda tensor: tensor.expand(-1, rows, -1))

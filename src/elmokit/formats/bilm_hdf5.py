@@ -1,0 +1,317 @@
+"""bilm-tf and AllenNLP: an options.json and a weights file in HDF5.
+
+The weights file holds a character model or a word model. Beside it may lie token embeddings
+dumped for a vocabulary, the softmax (or it is inside), and a vocabulary with one word a line.
+Which file is which is told by what is in it, not by its name.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from elmokit.config import BYTE_ALPHABET_SIZE, ModelConfig
+from elmokit.errors import ElmoError, FormatError, InputError
+from elmokit.files import read_json, read_text, replacing_file, replacing_folder, write_json
+from elmokit.formats.bilm_arrays import (
+    Array,
+    Entry,
+    arrays_from,
+    check_writable,
+    config_from_options,
+    metadata_from_options,
+    options_from_config,
+    tensors_from,
+)
+from elmokit.formats.checkpoint import Checkpoint, Shape
+from elmokit.text.vocabulary import Vocabulary
+
+NAME = "bilm-hdf5"
+SUFFIXES = (".hdf5", ".h5")
+
+OPTIONS_FILE = "options.json"
+WEIGHTS_FILE = "weights.hdf5"
+VOCABULARY_FILE = "vocab.txt"
+
+
+@dataclass(frozen=True)
+class _Files:
+    options: Path
+    weights: Path
+    embedding: Path | None
+    softmax: Path | None
+
+
+def read(
+    source: Path,
+    *,
+    options: Path | None = None,
+    vocabulary: Path | None = None,
+    token_embedding: Path | None = None,
+    softmax: bool = True,
+) -> Checkpoint:
+    """Read a folder or a weights file; what is not given is looked for beside it.
+
+    ``token_embedding`` replaces the character input by embeddings dumped for a vocabulary.
+    """
+    files = _find_files(source, options, token_embedding)
+    settings = read_json(files.options)
+    with _opened(files.weights) as weights:
+        by_characters = token_embedding is None and "char_embed" in weights
+        if not by_characters and "embedding" not in weights and files.embedding is None:
+            key = "char_embed" if "char_cnn" in settings else "embedding"
+            raise FormatError(files.weights, "array missing", key=key)
+        embedding_file = None if by_characters else (token_embedding or files.embedding)
+        if embedding_file is None or ("embedding" in weights and token_embedding is None):
+            embedding_file = files.weights
+        softmax_file = files.weights if "softmax" in weights else files.softmax
+    if not softmax:
+        softmax_file = None
+
+    places = {"embedding": embedding_file, "softmax/W": softmax_file, "softmax/b": softmax_file}
+    characters = _read_characters(files.weights) if by_characters else None
+    config = config_from_options(
+        settings,
+        files.options,
+        alphabet_size=None if characters is None else len(characters),
+        vocabulary_size=None if by_characters else _row_count(embedding_file, "embedding"),
+        softmax_size=None if softmax_file is None else _row_count(softmax_file, "softmax/b"),
+    )
+
+    def read_entry(entry: Entry) -> Array:
+        if entry.name == "char_embed":
+            assert characters is not None
+            _check_shape(characters.shape, entry, files.weights)
+            return characters
+        return _read_array(places.get(entry.name) or files.weights, entry, settings)
+
+    tensors = tensors_from(config, read_entry)
+    return Checkpoint(
+        config=config,
+        tensors=tensors,
+        vocabulary=vocabulary_for(config, vocabulary, files.weights.parent),
+        metadata=metadata_from_options(settings, files.options),
+        source_format=NAME,
+    ).validated(files.weights)
+
+
+def write(checkpoint: Checkpoint, destination: Path, *, overwrite: bool = False) -> None:
+    """Write a weights file with options.json and vocab.txt beside it, or a folder of them.
+
+    The softmax goes inside the weights file, where older readers pass it over.
+    """
+    checkpoint = checkpoint.without_start_state()
+    check_writable(checkpoint.config, NAME)
+    if destination.suffix not in SUFFIXES:
+        with replacing_folder(destination, overwrite=overwrite) as partial:
+            _write_files(checkpoint, partial / WEIGHTS_FILE, partial)
+        return
+    folder = destination.absolute().parent
+    companions = [OPTIONS_FILE] + ([VOCABULARY_FILE] if checkpoint.vocabulary is not None else [])
+    for file in (destination, *(folder / name for name in companions)):
+        if file.exists() and not overwrite:
+            raise InputError(f"{file} exists already; choose another place or allow overwriting")
+    with replacing_file(destination) as partial:
+        _write_files(checkpoint, partial, folder)
+
+
+def _write_files(checkpoint: Checkpoint, weights: Path, folder: Path) -> None:
+    with h5py.File(weights, "w") as file:
+        for entry, array in arrays_from(checkpoint.config, checkpoint.tensors):
+            file.create_dataset(entry.name, data=array)
+    if checkpoint.vocabulary is not None:
+        write_vocabulary(folder / VOCABULARY_FILE, checkpoint.vocabulary)
+    with replacing_file(folder / OPTIONS_FILE) as partial:
+        write_json(partial, options_from_config(checkpoint.config, checkpoint.metadata))
+
+
+def read_vocabulary(file: Path) -> Vocabulary:
+    """Read one word a line, white space around it cut off as the original does."""
+    text = read_text(file)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return Vocabulary(line.strip() for line in lines)
+
+
+def write_vocabulary(file: Path, vocabulary: Vocabulary) -> None:
+    """Write one word a line."""
+    for word in vocabulary.words:
+        if word != word.strip() or "\n" in word:
+            raise InputError(f"a word with white space around it cannot be written: {word!r}")
+    with replacing_file(file) as partial:
+        text = "".join(f"{word}\n" for word in vocabulary.words)
+        partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+def vocabulary_for(config: ModelConfig, given: Path | None, folder: Path) -> Vocabulary | None:
+    """Read the vocabulary that was given, or the folder's where the model has a use for it.
+
+    Word input cannot do without one; a softmax can be read and kept without its words.
+    """
+    if given is not None:
+        return read_vocabulary(given)
+    found = sorted(folder.glob("*vocab*.txt"))
+    if config.words is None and (config.softmax_size is None or not found):
+        return None
+    return read_vocabulary(_only(found, folder, "vocabulary file", "vocabulary="))
+
+
+def find_options(folder: Path) -> Path:
+    """Find the one options file of a folder."""
+    exact = folder / OPTIONS_FILE
+    if exact.is_file():
+        return exact
+    return _only(sorted(folder.glob("*options*.json")), folder, "options file", "options=")
+
+
+def _find_files(source: Path, options: Path | None, token_embedding: Path | None) -> _Files:
+    folder = source if source.is_dir() else source.parent
+    kinds: dict[str, list[Path]] = {"weights": [], "embedding": [], "softmax": []}
+    for file in sorted(f for suffix in SUFFIXES for f in folder.glob(f"*{suffix}")):
+        if file == source:
+            continue
+        try:
+            kind = _kind(file)
+        except FormatError:
+            # A broken neighbour must not keep a good model from loading; a broken weights
+            # file is reported below as the missing one.
+            if source.is_dir() and len(list(folder.glob("*.hdf5"))) == 1:
+                raise
+            continue
+        if kind:
+            kinds[kind].append(file)
+    if source.is_dir():
+        weights = _only(kinds["weights"], folder, "weights file", "weights=")
+    else:
+        weights = source
+        if _kind(source) != "weights":
+            raise FormatError(source, "array missing", key="RNN_0", hint="this is no biLM")
+    if options is None:
+        named = weights.with_name(f"{weights.stem.replace('weights', 'options')}.json")
+        options = named if named.is_file() else find_options(folder)
+    # With several models in a folder nobody can tell whose the companions are.
+    alone = not [file for file in kinds["weights"] if file != weights]
+    return _Files(
+        options=options,
+        weights=weights,
+        embedding=token_embedding or (_single(kinds["embedding"]) if alone else None),
+        softmax=_single(kinds["softmax"]) if alone else None,
+    )
+
+
+def _kind(file: Path) -> str | None:
+    with _opened(file) as opened:
+        if "RNN_0" in opened:
+            return "weights"
+        if set(opened) == {"embedding"}:
+            return "embedding"
+        if "softmax" in opened:
+            return "softmax"
+    return None
+
+
+def _only(files: list[Path], folder: Path, what: str, argument: str) -> Path:
+    if not files:
+        raise FormatError(folder, f"no {what} in this folder", hint=f"name it with {argument}")
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
+        raise FormatError(folder, f"more than one {what}: {names}", hint=f"choose with {argument}")
+    return files[0]
+
+
+def _single(files: list[Path]) -> Path | None:
+    return files[0] if len(files) == 1 else None
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """Open an HDF5 file; whatever the library raises on damaged bytes becomes our error."""
+    if not file.is_file():
+        raise FormatError(file, "no such file")
+    try:
+        with h5py.File(file, "r") as opened:
+            yield opened
+    except ElmoError:
+        raise
+    except Exception as error:
+        raise FormatError(file, f"is damaged or not HDF5 ({error})") from error
+
+
+def _dataset(opened: Any, name: str, file: Path) -> Any:
+    """Give a dataset that lies in this very file."""
+    node = opened
+    for part in name.split("/"):
+        if not isinstance(node, h5py.Group) or part not in node:
+            raise FormatError(file, "array missing", key=name)
+        if not isinstance(node.get(part, getlink=True), h5py.HardLink):
+            raise FormatError(file, "array is a link to somewhere else", key=name)
+        node = node[part]
+    if not isinstance(node, h5py.Dataset):
+        raise FormatError(file, "wrong content", key=name, expected="an array")
+    if node.dtype.kind != "f":
+        raise FormatError(
+            file, "wrong number type", key=name, found=node.dtype, expected="floating point"
+        )
+    if node.external or node.is_virtual:
+        raise FormatError(file, "array is stored in another file", key=name)
+    compressed = node.chunks is not None
+    if not compressed and node.id.get_storage_size() != node.size * node.dtype.itemsize:
+        raise FormatError(file, "array is not fully stored", key=name)
+    return node
+
+
+def _read_array(file: Path, entry: Entry, options: dict[str, Any]) -> Array:
+    with _opened(file) as opened:
+        name = entry.name
+        if "MultiRNNCell" in name:
+            # Trainings with one layer lack the level of the multi-layer cell.
+            short = name.replace("MultiRNNCell/Cell0/", "")
+            if short in opened and options["lstm"].get("n_layers", 1) == 1:
+                name = short
+        elif name == "softmax/W" and name not in opened and options.get("share_embedding_softmax"):
+            name = "embedding"
+        dataset = _dataset(opened, name, file)
+        _check_shape(dataset.shape, entry, file)
+        return np.asarray(dataset[()], dtype=np.float32)
+
+
+def _check_shape(found: Shape, entry: Entry, file: Path) -> None:
+    if tuple(found) != entry.shape:
+        raise FormatError(
+            file,
+            "array of the wrong shape",
+            key=entry.name,
+            found=tuple(found),
+            expected=f"{entry.shape} by the options",
+        )
+
+
+def _row_count(file: Path, name: str) -> int:
+    with _opened(file) as opened:
+        shape = _dataset(opened, name, file).shape
+        if not shape or not shape[0]:
+            raise FormatError(file, "array is empty", key=name, found=shape)
+        return int(shape[0])
+
+
+def _read_characters(file: Path) -> Array:
+    """Read the character embedding: 261 rows, or 262 with an extra one."""
+    with _opened(file) as opened:
+        dataset = _dataset(opened, "char_embed", file)
+        rows = dataset.shape[0] if dataset.ndim == 2 else None
+        if rows not in (BYTE_ALPHABET_SIZE, BYTE_ALPHABET_SIZE + 1) or dataset.shape[1] > 2**16:
+            raise FormatError(
+                file,
+                "array of the wrong shape",
+                key="char_embed",
+                found=dataset.shape,
+                expected="261 or 262 rows",
+            )
+        characters = np.asarray(dataset[()], dtype=np.float32)
+    # With 262 rows either the padding row was saved in front, or one row was never used.
+    if rows == BYTE_ALPHABET_SIZE + 1 and not characters[0].any():
+        characters = characters[1:]
+    return characters

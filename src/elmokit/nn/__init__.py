@@ -1,0 +1,1 @@
+"""The modules of a biLM. They open no files and see no config object."""

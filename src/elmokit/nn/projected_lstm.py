@@ -1,0 +1,158 @@
+"""LSTM with a clipped cell and a clipped linear projection of its output (Sak et al. 2014).
+
+B rows, T steps, D input, H cell, P output of the projection (H where there is none), L layers
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# Input products are made for this many tokens at a time, so that a very long sentence needs
+# memory for its outputs but never for all of its gates at once.
+TOKENS_PER_PRODUCT = 1024
+
+
+class LSTMState(NamedTuple):
+    """What a stack remembers between two calls."""
+
+    cell: Tensor
+    """(L, B, H)"""
+    hidden: Tensor
+    """(L, B, P): the projected output, before any skip connection."""
+
+
+class ProjectedLSTM(nn.Module):
+    """One layer in one direction; gate order i, f, g, o as in torch.
+
+    ``forget_bias`` is added to the forget gate at run time and is not part of ``bias``, so
+    that weights travel to and from TensorFlow unchanged.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_dim: int,
+        hidden_dim: int,
+        projection_dim: int | None = None,
+        cell_clip: float | None = None,
+        projection_clip: float | None = None,
+        forget_bias: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.output_dim = projection_dim or hidden_dim
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.forget_bias = forget_bias
+        self.input_weight = nn.Parameter(torch.empty(4 * hidden_dim, input_dim))
+        self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden_dim, self.output_dim))
+        self.bias = nn.Parameter(torch.empty(4 * hidden_dim))
+        self.projection_weight = (
+            nn.Parameter(torch.empty(projection_dim, hidden_dim)) if projection_dim else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Glorot uniform over the joint [input; hidden] kernel, as TensorFlow's LSTMCell."""
+        rows, columns = self.input_weight.shape[0], self.input_weight.shape[1] + self.output_dim
+        bound = (6.0 / (rows + columns)) ** 0.5
+        nn.init.uniform_(self.input_weight, -bound, bound)
+        nn.init.uniform_(self.recurrent_weight, -bound, bound)
+        nn.init.zeros_(self.bias)
+        if self.projection_weight is not None:
+            nn.init.xavier_uniform_(self.projection_weight)
+
+    def forward(
+        self, inputs: Tensor, active: Sequence[int], cell: Tensor, hidden: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Run over (B, T, D) whose rows are sorted by falling length.
+
+        ``active[t]`` rows have a token at step t. Gives the outputs (B, T, P), zero where a
+        row has ended, and the cell (B, H) and hidden (B, P) at each row's own end.
+        """
+        rows, steps, _ = inputs.shape
+        recurrent_weight = self.recurrent_weight.t()  # (P, 4H)
+        bias = self.bias + self._forget_offset()  # (4H,)
+        outputs = []
+        chunk = max(1, TOKENS_PER_PRODUCT // max(rows, 1))
+        for first in range(0, steps, chunk):
+            chunk_inputs = inputs[:, first : first + chunk].transpose(0, 1)  # (chunk, B, D)
+            input_gates = F.linear(chunk_inputs, self.input_weight, bias)  # (chunk, B, 4H)
+            for offset, step_gates in enumerate(input_gates.unbind(0)):
+                count = active[first + offset]
+                gates = torch.addmm(step_gates[:count], hidden[:count], recurrent_weight)
+                step_cell, step_hidden = self._step(gates, cell[:count])
+                if count == rows:
+                    cell, hidden = step_cell, step_hidden
+                    outputs.append(step_hidden)
+                else:
+                    cell = torch.cat([step_cell, cell[count:]])
+                    hidden = torch.cat([step_hidden, hidden[count:]])
+                    outputs.append(F.pad(step_hidden, (0, 0, 0, rows - count)))
+        if not outputs:
+            return inputs.new_zeros(rows, 0, self.output_dim), cell, hidden
+        return torch.stack(outputs, dim=1), cell, hidden
+
+    def _step(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """From the summed gates (B, 4H) and the cell (B, H) to the next cell and hidden."""
+        input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=1)
+        cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
+        if self.cell_clip is not None:
+            cell = cell.clamp(-self.cell_clip, self.cell_clip)
+        hidden = output_gate.sigmoid() * cell.tanh()  # (B, H)
+        if self.projection_weight is not None:
+            hidden = F.linear(hidden, self.projection_weight)  # (B, P)
+            if self.projection_clip is not None:
+                hidden = hidden.clamp(-self.projection_clip, self.projection_clip)
+        return cell, hidden
+
+    def _forget_offset(self) -> Tensor:
+        offset = torch.zeros_like(self.bias)
+        offset[self.hidden_dim : 2 * self.hidden_dim] = self.forget_bias
+        return offset
+
+
+class LSTMStack(nn.Module):
+    """L layers in one direction, with skip connections from the second layer on.
+
+    Dropout acts on every layer's input; the skip connection carries the dropped input.
+    """
+
+    def __init__(
+        self, layers: Sequence[ProjectedLSTM], *, skip_connections: bool, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.skip_connections = skip_connections
+        self.dropout = dropout
+
+    def forward(
+        self, inputs: Tensor, active: Sequence[int], state: LSTMState
+    ) -> tuple[list[Tensor], LSTMState]:
+        """Give each layer's outputs (B, T, P) and the state at each row's own end."""
+        outputs, cells, hiddens = [], [], []
+        for index, layer in enumerate(self.layers):
+            inputs = F.dropout(inputs, self.dropout, self.training)
+            layer_outputs, cell, hidden = layer(
+                inputs, active, state.cell[index], state.hidden[index]
+            )
+            if index > 0 and self.skip_connections:
+                layer_outputs = layer_outputs + inputs
+            outputs.append(layer_outputs)
+            cells.append(cell)
+            hiddens.append(hidden)
+            inputs = layer_outputs
+        return outputs, LSTMState(torch.stack(cells), torch.stack(hiddens))
+
+    def zero_state(self, rows: int) -> LSTMState:
+        """Give the state of rows that have read nothing."""
+        first = self.layers[0]
+        assert isinstance(first, ProjectedLSTM)
+        like, depth = first.bias, len(self.layers)
+        return LSTMState(
+            like.new_zeros(depth, rows, first.hidden_dim),
+            like.new_zeros(depth, rows, first.output_dim),
+        )
