@@ -6,6 +6,7 @@ from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from elmokit.config import ModelConfig
+    from elmokit.embed.convert import convert
     from elmokit.embed.elmo import Elmo
     from elmokit.embed.elmo_layer import ElmoLayer
     from elmokit.embed.load import load
@@ -24,6 +25,7 @@ _HOMES = {
     "MissingExtraError": "elmokit.errors",
     "ModelConfig": "elmokit.config",
     "ScalarMix": "elmokit.nn.scalar_mix",
+    "convert": "elmokit.embed.convert",
     "load": "elmokit.embed.load",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "ModelConfig",
     "ScalarMix",
     "__version__",
+    "convert",
     "load",
 ]
 

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import os
+import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -15,52 +17,105 @@ from elmokit.errors import FormatError, InputError
 @contextmanager
 def replacing_file(destination: Path) -> Iterator[Path]:
     """Give a path to write to; it takes the place of ``destination`` only if all went well."""
+    if destination.is_dir():
+        raise InputError(f"{destination} is a folder, expected the name of a file")
     beside = _beside(destination)
     try:
         yield beside
         _sync(beside)
         beside.replace(destination)
-        _sync(destination.parent)
+        _sync(destination.absolute().parent)
     finally:
         beside.unlink(missing_ok=True)
 
 
 @contextmanager
-def replacing_folder(destination: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give an empty folder to fill; it becomes ``destination`` only if all went well."""
-    if destination.exists() and not (overwrite or _is_empty_folder(destination)):
-        raise InputError(f"{destination} exists already; choose another place or allow overwriting")
+def replacing_folder(
+    destination: Path, *, overwrite: bool, replaceable: Sequence[str] = ("*",)
+) -> Iterator[Path]:
+    """Give an empty folder to fill; it becomes ``destination`` only if all went well.
+
+    With ``overwrite`` a folder is replaced whose files all match the patterns ``replaceable``;
+    one that holds anything else is left alone.
+    """
+    _check_replaceable(destination, overwrite, replaceable)
     beside = _beside(destination)
     try:
         beside.mkdir()
         yield beside
         for file in beside.iterdir():
+            file.chmod(0o666 & ~_umask())  # safetensors makes files that only the owner reads
             _sync(file)
         _sync(beside)
-        retired = beside.with_suffix(".old")
-        if destination.exists():
-            destination.rename(retired)
-        beside.rename(destination)
-        _sync(destination.parent)
-        if retired.is_dir():
-            shutil.rmtree(retired)
-        else:
-            retired.unlink(missing_ok=True)
+        _swap(beside, destination)
+        _sync(destination.absolute().parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _beside(destination: Path) -> Path:
+def _check_replaceable(destination: Path, overwrite: bool, replaceable: Sequence[str]) -> None:
+    if not destination.exists() and not destination.is_symlink():
+        return
+    if destination.is_symlink() or not destination.is_dir():
+        raise InputError(f"{destination} is a link or a file; name the folder itself")
+            f"{destination} is a link or a file; name the folder itself, or another place"
+        )
+    entries = sorted(destination.iterdir())
+    if not entries:
+        return
+    if not overwrite:
+        raise exists_error(destination)
+    for entry in entries:
+        if entry.is_dir() or not any(fnmatch(entry.name, pattern) for pattern in replaceable):
+            raise InputError(
+                f"{destination} holds {entry.name!r}, which is no part of a model; "
+                "it is not replaced: choose another place"
+            )
+
+
+def _swap(beside: Path, destination: Path) -> None:
+    """Put ``beside`` in the place of ``destination``; on failure the old folder stays."""
+    if not destination.exists():
+        beside.rename(destination)
+        return
+    retired = beside.with_suffix(".old")
+    destination.rename(retired)
+    try:
+        beside.rename(destination)
+    except BaseException:
+        retired.rename(destination)
+        raise
+    shutil.rmtree(retired)
+
+
+def exists_error(destination: Path) -> InputError:
+    """Say that something is in the way, and how to allow replacing it."""
+    return InputError(
+        f"{destination} exists already; choose another place or allow replacing it "
+        "(overwrite=True, --overwrite in the shell)"
+    )
+
+
+def check_parent(destination: Path) -> Path:
+    """Give the folder that ``destination`` goes into, if something can be written there."""
     parent = destination.absolute().parent
     if not parent.is_dir():
         raise InputError(f"{parent} is not a folder; create it first")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise InputError(f"{parent} cannot be written to; choose another place")
-    return parent / f".{destination.name}.{os.getpid()}.partial"
+    return parent
 
 
-def _is_empty_folder(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
+def _beside(destination: Path) -> Path:
+    parent = check_parent(destination)
+    return parent / f".{destination.name}.{secrets.token_hex(4)}.partial"
+
+
+def _umask() -> int:
+    # The only way to read it is to set it.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def _sync(path: Path) -> None:
@@ -69,6 +124,32 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# What people have in place of a model without knowing, by a file's first bytes.
+_LOOK_ALIKES = {
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    b"version https://git-lfs": "a Git LFS pointer; run `git lfs pull` where it came from",
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "a gzip archive; unpack it first",
+    b"<!DOCTYPE": "a web page; the download failed",
+    b"<html": "a web page; the download failed",
+}
+
+
+def looks_like(file: Path) -> str:
+    """Say what a file seems to be from its first bytes."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(64)
+    except OSError as error:
+        raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
+    if not head:
+        return "an empty file"
+    for magic, description in _LOOK_ALIKES.items():
+        if head.startswith(magic):
+            return description
+    return f"a file that starts with {head[:16]!r}"
 
 
 def read_bytes(file: Path) -> bytes:

@@ -1,5 +1,6 @@
 """`elmo convert`: a model from one format to another."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -32,21 +33,18 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Convert a model; every tensor keeps its exact values."""
-    from elmokit.embed.load import read_checkpoint
-    from elmokit.formats import detect
+    from elmokit.embed.convert import convert
 
-    checkpoint = read_checkpoint(
-        source, options=options, vocabulary=vocabulary, token_embedding=token_embedding
+    done = convert(
+        source,
+        destination,
+        form=form,
+        overwrite=overwrite,
+        options=options,
+        vocabulary=vocabulary,
+        token_embedding=token_embedding,
     )
-    written = detect.write(checkpoint, destination, form=form, overwrite=overwrite)
-    facts = {
-        "source": source,
-        "source_format": checkpoint.source_format,
-        "destination": str(destination),
-        "format": written,
-        "tensors": len(checkpoint.tensors),
-    }
     if as_json:
-        print_json(facts)
+        print_json(asdict(done))
     else:
-        print(f"{source} ({checkpoint.source_format}) -> {destination} ({written})")
+        print(f"{done.source} ({done.source_format}) -> {done.destination} ({done.format})")

@@ -31,6 +31,9 @@ def command(
     ] = False,
     float16: Annotated[bool, typer.Option("--float16", help="Write half-size numbers.")] = False,
     start: Annotated[str, typer.Option("--start", help="warm, zeros or carry.")] = "warm",
+    rows: Annotated[
+        int, typer.Option("--rows", help="With --start carry: sentences in a batch.")
+    ] = 64,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     dtype: Annotated[
         str, typer.Option("--dtype", help="float32, float64 or bfloat16.")
@@ -44,12 +47,16 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Embed a text file; empty lines keep their place."""
-    from elmokit.embed.embed_file import embed_file
+    from elmokit.embed.batching import check_batch_tokens
+    from elmokit.embed.embed_file import check_source, embed_file
     from elmokit.embed.load import load
-    from elmokit.embed.start_state import checked_start
+    from elmokit.embed.start_state import CarriedState, checked_start
     from elmokit.embed.writers import check_output
 
+    check_source(file)
     check_output(output)
+    check_batch_tokens(batch_tokens)
+    state = CarriedState(rows)
     elmo = load(
         model,
         options=options,
@@ -59,6 +66,7 @@ def command(
         dtype=dtype,
         start=checked_start(start),
     )
+    elmo.state = state
     summary = embed_file(
         elmo,
         file,

@@ -1,5 +1,6 @@
 """The entry point: gathers the commands and turns errors into one line and an exit code."""
 
+import signal
 import sys
 import traceback
 import warnings
@@ -61,6 +62,8 @@ def run(arguments: list[str]) -> int:
         if debug:
             traceback.print_exc()
         return _report(error)
+    if code == INTERRUPTED:
+        return _fail("interrupted; no output was written", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
@@ -90,4 +93,6 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 def main() -> None:
     """Run `elmo` with the arguments of the shell."""
+    # Being told to stop cleans up like Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))

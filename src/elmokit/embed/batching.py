@@ -1,6 +1,7 @@
 """Batches by a token budget, with sentences of like length together."""
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 
 from elmokit.errors import InputError
 
@@ -9,7 +10,8 @@ DEFAULT_BATCH_TOKENS = 4096
 
 def check_batch_tokens(batch_tokens: int) -> None:
     """Refuse a budget that no batch could meet."""
-    if not isinstance(batch_tokens, int) or isinstance(batch_tokens, bool) or batch_tokens < 1:
+    whole = isinstance(batch_tokens, Integral) and not isinstance(batch_tokens, bool)
+    if not whole or batch_tokens < 1:
         raise InputError(f"batch_tokens: expected a whole number above 0, found {batch_tokens!r}")
 
 

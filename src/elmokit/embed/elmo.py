@@ -4,6 +4,7 @@ B sentences, T tokens (marks included), n tokens of a sentence, D = 2P size of a
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -19,11 +20,11 @@ from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
 from elmokit.embed.start_state import CarriedState, Start, checked_start
 from elmokit.engine.build import bilm_from_tensors
-from elmokit.engine.runner import Runner, expand_state, map_state
+from elmokit.engine.runner import Runner, expand_state
 from elmokit.errors import InputError
 from elmokit.formats import native
 from elmokit.formats.checkpoint import START_STATE_PARTS, Checkpoint
-from elmokit.nn.bilm import BiLMState
+from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.tokenise import Token, tokeniser_named
@@ -51,8 +52,10 @@ class Elmo:
     ) -> None:
         if dtype not in DTYPES:
             raise InputError(f"dtype: expected one of {', '.join(DTYPES)}, found {dtype!r}")
+        self.facts = replace(checkpoint, tensors={})
+        """The model's checkpoint without its tensors."""
         self.config = checkpoint.config
-        self.metadata = dict(checkpoint.metadata)
+        self.metadata = checkpoint.metadata
         self.vocabulary = checkpoint.vocabulary
         self.characters = checkpoint.characters
         self.source_format = checkpoint.source_format
@@ -209,20 +212,11 @@ class Elmo:
 
         The language model's softmax is not part of an `Elmo`; `elmo convert` keeps it.
         """
-        state = map_state(self.warm_state, lambda tensor: tensor[:, 0])
-        tensors = {f"start_state.{name}": tensor for name, tensor in _named_parts(state)}
-        tensors |= self.bilm.state_dict()
-        checkpoint = Checkpoint(
-            config=self.config,
-            tensors={
-                name: tensor.to("cpu", torch.float32).contiguous()
-                for name, tensor in tensors.items()
-            },
-            vocabulary=self.vocabulary,
-            characters=self.characters,
-            metadata=self.metadata,
-        )
-        native.write(checkpoint, Path(folder), overwrite=overwrite)
+        native.write(self.checkpoint(), Path(folder), overwrite=overwrite)
+
+    def checkpoint(self) -> Checkpoint:
+        """Give the model as formats write it, its warm start state included."""
+        return replace(self.facts, tensors=model_tensors(self.bilm, self.warm_state))
 
     @property
     def warm_state(self) -> BiLMState:
@@ -247,6 +241,8 @@ class Elmo:
         state: CarriedState | None,
     ) -> Iterator[Vectors]:
         check_batch_tokens(batch_tokens)
+        if state is not None and not isinstance(state, CarriedState):
+            raise InputError(f"state: expected a CarriedState, found {state!r}")
         if self.start == "carry":
             return self._embed_carrying(sentences, choice, state or self.state)
         if state is not None:
@@ -305,10 +301,16 @@ class Elmo:
         return BiLMState(*directions)
 
 
-def _named_parts(state: BiLMState) -> Iterator[tuple[str, Tensor]]:
-    for direction in ("forward", "backward"):
-        for part in START_STATE_PARTS:
-            yield f"{direction}.{part}", getattr(getattr(state, direction), part)
+def model_tensors(bilm: BiLM, start_state: BiLMState) -> dict[str, Tensor]:
+    """Give the tensors of a checkpoint, in float32 on the CPU."""
+    tensors = bilm.state_dict()
+    for direction, state in start_state._asdict().items():
+        for part, tensor in state._asdict().items():
+            tensors[f"start_state.{direction}.{part}"] = tensor[:, 0]
+    return {
+        name: tensor.detach().to("cpu", torch.float32).contiguous()
+        for name, tensor in tensors.items()
+    }
 
 
 def _device(name: str) -> torch.device:
@@ -316,10 +318,14 @@ def _device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-    except RuntimeError as error:
-        raise InputError(f"device: expected 'auto', 'cpu' or 'cuda', found {name!r}") from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device: this torch sees no CUDA device, found {name!r}; use 'cpu'")
+        usable = device.type != "meta"
+        torch.zeros(1, device=device)
+    except Exception:  # torch raises many kinds for devices that it knows and has not
+        usable = False
+    if not usable:
+        raise InputError(
+            f"device: expected 'auto', 'cpu' or, where torch sees a GPU, 'cuda', found {name!r}"
+        )
     return device
 
 
@@ -352,12 +358,15 @@ def _unmarked(
 
 
 def _matrix(vectors: Any) -> Tensor:
-    if isinstance(vectors, Tensor):
-        matrix = vectors
-    elif isinstance(vectors, list | tuple) and vectors and isinstance(vectors[0], Tensor):
-        matrix = torch.stack(list(vectors))
-    else:
-        matrix = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+    try:
+        if isinstance(vectors, Tensor):
+            matrix = vectors
+        elif isinstance(vectors, list | tuple) and vectors and isinstance(vectors[0], Tensor):
+            matrix = torch.stack(list(vectors))
+        else:
+            matrix = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"similarity: expected vectors of one size ({error})") from error
     if matrix.ndim == 1:
         matrix = matrix[None]
     if matrix.ndim != 2:

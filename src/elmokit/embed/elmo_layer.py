@@ -4,12 +4,14 @@ B sentences, T tokens of the longest one, C characters, P size of a direction, D
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmokit.embed.elmo import Elmo
+from elmokit.embed.elmo import Elmo, model_tensors
 from elmokit.embed.sentences import check_sentences, token_lists
 from elmokit.engine.build import bilm_from_tensors
 from elmokit.engine.runner import Runner, expand_state
@@ -59,7 +61,7 @@ class ElmoLayer(nn.Module):
             raise InputError(f"model: expected what elmokit.load gives, found {model!r}")
         if not isinstance(mixes, int) or mixes < 1:
             raise InputError(f"mixes: expected a whole number above 0, found {mixes!r}")
-        if not 0.0 <= dropout < 1.0:
+        if not isinstance(dropout, int | float) or not 0.0 <= dropout < 1.0:
             raise InputError(f"dropout: expected 0 or more and less than 1, found {dropout!r}")
         if model.start == "carry":
             raise InputError(
@@ -86,12 +88,18 @@ class ElmoLayer(nn.Module):
         )
         self.mixes.to(model.device)
         self.output_dim = model.dim
+        self._start = model.start
+        self._facts = model.facts
+        self._dtype = model.dtype
         self._marks = model.config.marks
         self._runner = Runner(self.bilm, indexer=model.indexer, marks=model.config.marks)
         start = model.runner.zero_state(1) if model.start == "zeros" else model.warm_state
         for direction in ("forward", "backward"):
             for part, tensor in getattr(start, direction)._asdict().items():
                 self.register_buffer(f"_start_{direction}_{part}", tensor, persistent=False)
+
+        self.register_load_state_dict_pre_hook(_own_weights)  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_post_hook(_forget_words)  # type: ignore[no-untyped-call]
 
     def train(self, mode: bool = True) -> Self:
         """Switch dropout; a frozen biLM stays as it is."""
@@ -103,6 +111,24 @@ class ElmoLayer(nn.Module):
     def penalty(self) -> Tensor:
         """Give the L2 penalty on all mix weights, to be added to the loss."""
         return torch.stack([mix.penalty() for mix in self._scalar_mixes()]).sum()
+
+    def mix_weights(self) -> list[Tensor]:
+        """Give the weights ``s = softmax(w)`` of each mix, for looking at."""
+        return [mix.normalised_weights().detach() for mix in self._scalar_mixes()]
+
+    def to_elmo(self) -> Elmo:
+        """Give an `Elmo` with copies of this layer's biLM and start state."""
+        tensors = {
+            name: tensor.clone()
+            for name, tensor in model_tensors(self.bilm, self._start_state()).items()
+        }
+        device = next(self.bilm.parameters()).device
+        return Elmo(
+            replace(self._facts, tensors=tensors),
+            device=str(device),
+            dtype=self._dtype,
+            start=self._start,
+        )
 
     def character_ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Give character ids (B, T, C) for token lists, counted from 1, 0 for padding."""
@@ -118,10 +144,15 @@ class ElmoLayer(nn.Module):
         """Give ``mixes`` representations (B, T, D) and the mask (B, T)."""
         with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
             output, lengths = self._run(inputs)
-        longest = int(lengths.max()) if len(lengths) else 0
+        # Ids keep the width they were padded to, so that labels padded alike still fit.
+        longest = inputs.shape[1] if isinstance(inputs, Tensor) else int(lengths.max())
+        missing = longest + 2 - output.layers[0].shape[1]
         device = output.layers[0].device
         mask = torch.arange(longest, device=device) < lengths.to(device)[:, None]  # (B, T)
-        layers = [layer[:, 1 : longest + 1] * mask[:, :, None] for layer in output.layers]
+        layers = [
+            F.pad(layer, (0, 0, 0, missing))[:, 1 : longest + 1] * mask[:, :, None]
+            for layer in output.layers
+        ]
         representations = [
             self.dropout(mix(layers, mask) * mask[:, :, None]) for mix in self._scalar_mixes()
         ]
@@ -156,15 +187,23 @@ class ElmoLayer(nn.Module):
     def _vectors_of_ids(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Give token vectors (B, T, P) and lengths (B,) on the CPU for padded ids."""
         indexer, encoder = self._runner.indexer, self.bilm.token_encoder
-        by_characters = indexer.alphabet is not None
+        alphabet = indexer.alphabet
+        by_characters = alphabet is not None
         if by_characters and indexer.vocabulary is not None:
             raise InputError("inputs: this model reads characters and words; pass token lists")
         wanted = "(B, T, characters)" if by_characters else "(B, T)"
-        if ids.ndim != (3 if by_characters else 2) or ids.is_floating_point():
+        numbers = not (ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool)
+        if ids.ndim != (3 if by_characters else 2) or not numbers:
             raise InputError(
                 f"inputs: expected whole numbers of shape {wanted} or token lists, "
                 f"found {ids.dtype} of shape {tuple(ids.shape)}"
             )
+        if alphabet is not None and ids.shape[2] != alphabet.max_characters:
+            raise InputError(
+                f"inputs: expected {alphabet.max_characters} characters a token, "
+                f"found shape {tuple(ids.shape)}"
+            )
+        ids = ids.long()
         present = (ids > 0).any(dim=2) if by_characters else ids > 0  # (B, T)
         lengths = present.sum(dim=1)
         left_aligned = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
@@ -180,7 +219,8 @@ class ElmoLayer(nn.Module):
         device = table.weight.device
         flat = ids[present].to(device) - 1
         if by_characters:
-            flat = flat.clamp(min=0)
+            if bool((flat < 0).any()):
+                raise InputError("inputs: expected no 0 (padding) among the characters of a token")
             distinct, inverse = torch.unique(flat, dim=0, return_inverse=True)
             known = encoder(distinct, None)
         else:
@@ -208,3 +248,14 @@ class ElmoLayer(nn.Module):
 
     def _scalar_mixes(self) -> list[ScalarMix]:
         return [mix for mix in self.mixes if isinstance(mix, ScalarMix)]
+
+
+def _own_weights(layer: ElmoLayer, *_: object) -> None:
+    """Before weights are loaded in place: let go of the memory that is shared with the `Elmo`."""
+    for parameter in layer.bilm.parameters():
+        parameter.data = parameter.data.clone()
+
+
+def _forget_words(layer: ElmoLayer, _: object) -> None:
+    """After weights were loaded: the vectors of known words are out of date."""
+    layer._runner.word_vectors.clear()

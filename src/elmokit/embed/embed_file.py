@@ -1,5 +1,6 @@
 """A text file in, a file of vectors out, whatever its size."""
 
+import os
 import sys
 import time
 from collections import deque
@@ -82,6 +83,20 @@ def embed_file(
     return EmbedSummary(str(output), sentences, tokens, elmo.dim, round(seconds, 3))
 
 
+def check_source(source: str | Path) -> None:
+    """Refuse a file that cannot be read, before any work is done."""
+    # Not by opening it: a pipe can be read but once.
+    path = Path(source)
+    if str(source) == STANDARD_INPUT:
+        return
+    if not path.exists():
+        raise InputError(f"{source}: no such file")
+    if path.is_dir():
+        raise InputError(f"{source}: is a folder, expected a text file")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{source}: cannot be read (permission denied)")
+
+
 def _opened(source: str | Path) -> BinaryIO:
     if str(source) == STANDARD_INPUT:
         # Not ours to close: leave standard input open for whoever called.
@@ -97,9 +112,10 @@ def _lines(stream: BinaryIO, name: str, elmo: Elmo, *, tokenised: bool) -> Itera
         try:
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
+            marked = len(raw) - len(error.object)  # a byte order mark is cut off before decoding
             raise InputError(
-                f"{name}, line {number}: not UTF-8 (byte {error.start} is "
-                f"0x{raw[error.start]:02x}); convert the file to UTF-8"
+                f"{name}, line {number}: not UTF-8 (byte {error.start + marked} is "
+                f"0x{error.object[error.start]:02x}); convert the file to UTF-8"
             ) from error
         tokens = text.split() if tokenised else [token.text for token in elmo.tokenise(text)]
         yield _Line(text, tokens, len(raw))

@@ -33,6 +33,8 @@ class LayerChoice:
         self._weights: tuple[float, ...] | None = None
         self._index: int | None = None
         problem = InputError(f"layers: expected {EXPECTED.format(count=count)}, found {layers!r}")
+        if isinstance(layers, bytes):
+            raise problem
         if isinstance(layers, str):
             if layers == "average":
                 self._weights = (1.0 / count,) * count

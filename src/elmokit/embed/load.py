@@ -41,7 +41,7 @@ def load(
     )
     if checkpoint.metadata.get("trained") == "no":
         warnings.warn(
-            f"the bundled model {checkpoint.metadata['name']!r} is untrained: its vectors show "
+            f"the model {checkpoint.metadata.get('name')!r} is untrained: its vectors show "
             "how things work and mean nothing; pass the path of a trained model",
             stacklevel=2,
         )

@@ -33,8 +33,8 @@ class CarriedState:
     """
 
     def __init__(self, rows: int = ORIGINAL_BATCH_ROWS) -> None:
-        if rows < 1:
-            raise InputError(f"rows: expected a number above 0, found {rows}")
+        if not isinstance(rows, int) or rows < 1:
+            raise InputError(f"rows: expected a whole number above 0, found {rows!r}")
         self.rows = rows
         self._state: BiLMState | None = None
 
@@ -51,8 +51,19 @@ class CarriedState:
 
     def take(self, bilm: BiLM, count: int) -> BiLMState:
         """Give the state of the first ``count`` rows."""
+        with torch.inference_mode(False):
+            fresh = bilm.zero_state(self.rows)
         if self._state is None:
-            self._state = bilm.zero_state(self.rows)
+            self._state = fresh
+        found, expected = self._state.forward.cell, fresh.forward.cell
+        if (found.shape, found.dtype, found.device) != (
+            expected.shape,
+            expected.dtype,
+            expected.device,
+        ):
+            raise InputError(
+                "state: this CarriedState was filled by another model; use a new one or reset it"
+            )
         return map_state(self._state, lambda tensor: tensor[:, :count])
 
     def put(self, state: BiLMState) -> None:

@@ -1,7 +1,7 @@
 """Is this model whole, and does it behave like a biLM?"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -31,11 +31,19 @@ class Check:
     detail: str
 
 
-def verify(source: PathLike | None = None, *, options: PathLike | None = None) -> list[Check]:
+def verify(
+    source: PathLike | None = None,
+    *,
+    options: PathLike | None = None,
+    vocabulary: PathLike | None = None,
+    token_embedding: PathLike | None = None,
+) -> list[Check]:
     """Check a model's files, then its behaviour; stop at the first failure."""
     checks: list[Check] = []
     try:
-        checkpoint = read_checkpoint(source, options=options)
+        checkpoint = read_checkpoint(
+            source, options=options, vocabulary=vocabulary, token_embedding=token_embedding
+        )
     except ElmoError as error:
         return [Check("files", False, str(error))]
     manifest = "SHA-256 of every file, " if checkpoint.source_format == "native" else ""
@@ -60,9 +68,11 @@ def _embedder(checkpoint: Checkpoint) -> Callable[..., list[np.ndarray]]:
 def _finite(checkpoint: Checkpoint) -> tuple[bool, str]:
     """All numbers are finite and words differ from each other."""
     outputs = _embedder(checkpoint)(SENTENCES)
-    finite = all(np.isfinite(vectors).all() for vectors in outputs)
-    alive = float(np.std(outputs[0][-1], axis=0).max()) > 0
-    return finite and alive, f"{len(outputs)} sentences, values finite and not all alike"
+    if not all(np.isfinite(vectors).all() for vectors in outputs):
+        return False, "the model gives NaN or infinity for ordinary words"
+    if not np.std(outputs[0][-1], axis=0).any():
+        return False, "the model gives the same vector for every word of a sentence"
+    return True, f"{len(outputs)} sentences, values finite and not all alike"
 
 
 def _batch_independence(checkpoint: Checkpoint) -> tuple[bool, str]:
@@ -81,10 +91,26 @@ def _directions(checkpoint: Checkpoint) -> tuple[bool, str]:
     embed = _embedder(checkpoint)
     words = list(SENTENCES[0])
     middle = len(words) // 2
-    changed = [*words[:middle], "Zebra", *words[middle + 1 :]]
+    changed = [*words[:middle], _other_word(words[middle], checkpoint), *words[middle + 1 :]]
     before, after = embed([words, changed])
     half = before.shape[2] // 2
     gap = np.abs(before - after).max(axis=0)  # (tokens, dim), over layers
     blind = max(float(gap[:middle, :half].max()), float(gap[middle + 1 :, half:].max()))
     seen = min(float(gap[middle, :half].max()), float(gap[middle, half:].max()))
     return blind <= TOLERANCE < seen, f"change ahead of a direction seen by {blind:.1e}"
+
+
+def _other_word(word: str, checkpoint: Checkpoint) -> str:
+    """Give a word that the model can tell from ``word``."""
+    vocabulary = checkpoint.vocabulary
+    if checkpoint.config.characters is not None or vocabulary is None:
+        return "Zebra"
+    ids = vocabulary.ids(vocabulary.words)
+    known = int(vocabulary.ids([word])[0])
+    marks = asdict(vocabulary.marks).values()
+    others = (
+        other
+        for other, number in zip(vocabulary.words, ids, strict=True)
+        if number != known and other not in marks
+    )
+    return next(others, "Zebra")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from elmokit.embed.layer_choice import Vectors
 from elmokit.errors import InputError, MissingExtraError
-from elmokit.files import replacing_file
+from elmokit.files import check_parent, replacing_file
 
 HDF5_SUFFIXES = (".h5", ".hdf5")
 NPZ_SUFFIX = ".npz"
@@ -26,6 +26,7 @@ PARQUET_SUFFIX = ".parquet"
 SUFFIXES = (*HDF5_SUFFIXES, NPZ_SUFFIX, PARQUET_SUFFIX)
 
 ROWS_PER_GROUP = 256
+BYTES_PER_GROUP = 64 * 2**20
 
 
 class Writer(Protocol):
@@ -63,6 +64,7 @@ def check_output(output: Path) -> None:
         )
     if output.is_dir():
         raise InputError(f"output: {output} is a folder")
+    check_parent(output)
     if output.suffix == PARQUET_SUFFIX:
         _pyarrow()
 
@@ -138,13 +140,15 @@ class _ParquetWriter:
         self._path = path
         self._dtype = dtype
         self._count = 0
+        self._buffered = 0
         self._rows: list[tuple[str, list[str], npt.NDArray[np.floating]]] = []
         self._writer: Any = None
 
     def write(self, text: str, tokens: Sequence[str], vectors: Vectors) -> None:
         number = self._count + len(self._rows)
         self._rows.append((text, list(tokens), _converted(vectors, self._dtype, number)))
-        if len(self._rows) >= ROWS_PER_GROUP:
+        self._buffered += vectors.nbytes
+        if len(self._rows) >= ROWS_PER_GROUP or self._buffered >= BYTES_PER_GROUP:
             self._flush()
 
     def finish(self) -> None:
@@ -188,6 +192,7 @@ class _ParquetWriter:
         self._writer.write_table(arrow.Table.from_arrays(columns, schema=self._writer.schema))
         self._count += len(self._rows)
         self._rows = []
+        self._buffered = 0
 
     def _nested(self, arrays: list[npt.NDArray[np.floating]]) -> Any:
         """Lay (n, D) or (L+1, n, D) arrays out as nested lists without touching each number."""

@@ -14,8 +14,7 @@ from elmokit.nn.bilm import BiLM, BiLMOutput, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 
-# A lone full stop is as neutral as a sentence gets; after five of them the state of the
-# published models no longer moves (Peters' own advice for warming up).
+# A lone full stop is as neutral as a sentence gets. docs/start-state.md has what was measured.
 NEUTRAL_SENTENCE = (".",)
 NEUTRAL_REPEATS = 5
 
@@ -36,9 +35,13 @@ class Runner:
         self.marks = marks
         self.word_vectors = WordVectors(bilm.token_encoder, indexer, capacity_bytes=cache_bytes)
 
-    @torch.no_grad()
     def run(self, sentences: Sequence[Sequence[str]], state: BiLMState) -> BiLMOutput:
         """Run sentences without their marks from ``state``; the outputs include the marks."""
+        # What comes out may be kept, so it must outlive an inference mode of the caller.
+        with torch.inference_mode(False), torch.no_grad():
+            return self._run(sentences, state)
+
+    def _run(self, sentences: Sequence[Sequence[str]], state: BiLMState) -> BiLMOutput:
         marked = [[self.marks.begin, *sentence, self.marks.end] for sentence in sentences]
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(word, len(numbers)) for word in row] for row in marked]

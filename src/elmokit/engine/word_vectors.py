@@ -46,6 +46,16 @@ class WordVectors:
 
     def __call__(self, words: Sequence[str]) -> Tensor:
         """Give the vectors (N, P) of distinct words."""
+        # What is kept must outlive the caller's inference mode and must not depend on its autocast.
+        device_type = next(self._token_encoder.parameters()).device.type
+        with (
+            torch.inference_mode(False),
+            torch.no_grad(),
+            torch.autocast(device_type, enabled=False),
+        ):
+            return self._look_up(words)
+
+    def _look_up(self, words: Sequence[str]) -> Tensor:
         weight = next(self._token_encoder.parameters())
         width = self._token_encoder.output_dim * weight.element_size()
         capacity = self._capacity_bytes // width
@@ -54,10 +64,10 @@ class WordVectors:
             weight.dtype,
         ):
             self.clear()
-        missing = [word for word in words if word not in self._slots]
+        missing = list(dict.fromkeys(word for word in words if word not in self._slots))
         self.hits += len(words) - len(missing)
         self.misses += len(missing)
-        if len(words) > capacity:
+        if len(words) > capacity or not words:
             return self.compute(words)
         for word in words:  # mark as just used
             if word in self._slots:
@@ -88,7 +98,7 @@ class WordVectors:
 
     def _insert(self, words: Sequence[str], vectors: Tensor, capacity: int) -> None:
         used = len(self._slots)
-        self._reserve(min(used + len(words), capacity), vectors)
+        self._reserve(min(used + len(words), capacity), capacity, vectors)
         assert self._table is not None
         slots = []
         for word in words:
@@ -100,12 +110,12 @@ class WordVectors:
             slots.append(slot)
         self._table[torch.tensor(slots, device=vectors.device)] = vectors
 
-    def _reserve(self, count: int, like: Tensor) -> None:
+    def _reserve(self, count: int, capacity: int, like: Tensor) -> None:
         """Grow the table to at least ``count`` slots, doubling so that growth stays cheap."""
         held = 0 if self._table is None else len(self._table)
         if count <= held:
             return
-        table = like.new_empty(max(count, 2 * held, 1024), like.shape[1])
+        table = like.new_empty(min(max(count, 2 * held, 1024), capacity), like.shape[1])
         if self._table is not None:
             table[:held] = self._table
         self._table = table

@@ -16,7 +16,15 @@ import numpy as np
 
 from elmokit.config import BYTE_ALPHABET_SIZE, ModelConfig
 from elmokit.errors import ElmoError, FormatError, InputError
-from elmokit.files import read_json, read_text, replacing_file, replacing_folder, write_json
+from elmokit.files import (
+    exists_error,
+    looks_like,
+    read_json,
+    read_text,
+    replacing_file,
+    replacing_folder,
+    write_json,
+)
 from elmokit.formats.bilm_arrays import (
     Array,
     Entry,
@@ -27,7 +35,7 @@ from elmokit.formats.bilm_arrays import (
     options_from_config,
     tensors_from,
 )
-from elmokit.formats.checkpoint import Checkpoint, Shape
+from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, Shape
 from elmokit.text.vocabulary import Vocabulary
 
 NAME = "bilm-hdf5"
@@ -36,6 +44,8 @@ SUFFIXES = (".hdf5", ".h5")
 OPTIONS_FILE = "options.json"
 WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
+# A line of the 1 Billion Word vocabulary that is no word and has no id.
+IGNORED_LINE = "!!!MAXTERMID"
 
 
 @dataclass(frozen=True)
@@ -107,14 +117,14 @@ def write(checkpoint: Checkpoint, destination: Path, *, overwrite: bool = False)
     checkpoint = checkpoint.without_start_state()
     check_writable(checkpoint.config, NAME)
     if destination.suffix not in SUFFIXES:
-        with replacing_folder(destination, overwrite=overwrite) as partial:
+        with replacing_folder(destination, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
             _write_files(checkpoint, partial / WEIGHTS_FILE, partial)
         return
     folder = destination.absolute().parent
     companions = [OPTIONS_FILE] + ([VOCABULARY_FILE] if checkpoint.vocabulary is not None else [])
     for file in (destination, *(folder / name for name in companions)):
         if file.exists() and not overwrite:
-            raise InputError(f"{file} exists already; choose another place or allow overwriting")
+            raise exists_error(file)
     with replacing_file(destination) as partial:
         _write_files(checkpoint, partial, folder)
 
@@ -133,7 +143,8 @@ def read_vocabulary(file: Path) -> Vocabulary:
     """Read one word a line, white space around it cut off as the original does."""
     text = read_text(file)
     lines = text.removesuffix("\n").split("\n") if text else []
-    return Vocabulary(line.strip() for line in lines)
+    words = (line.strip() for line in lines)
+    return Vocabulary(word for word in words if word != IGNORED_LINE)
 
 
 def write_vocabulary(file: Path, vocabulary: Vocabulary) -> None:
@@ -231,6 +242,8 @@ def _opened(file: Path) -> Iterator[Any]:
     """Open an HDF5 file; whatever the library raises on damaged bytes becomes our error."""
     if not file.is_file():
         raise FormatError(file, "no such file")
+    if not h5py.is_hdf5(file):
+        raise FormatError(file, "is not HDF5", found=looks_like(file))
     try:
         with h5py.File(file, "r") as opened:
             yield opened

@@ -15,6 +15,23 @@ from elmokit.text.vocabulary import Vocabulary
 
 Shape = tuple[int, ...]
 
+# The files that model folders consist of; a folder with any other file is never replaced.
+MODEL_FILES = (
+    "*.json",
+    "*.safetensors",
+    "vocab*.txt",
+    "characters.txt",
+    "*.hdf5",
+    "*.h5",
+    "*.pkl",
+    "*.dic",
+    "*.index",
+    "*.data-*",
+    "*.meta",
+    "checkpoint",
+    "README.md",
+)
+
 START_STATE_PARTS = ("cell", "hidden")
 
 

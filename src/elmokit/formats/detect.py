@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from elmokit.errors import FormatError, InputError
+from elmokit.files import looks_like
 from elmokit.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
 
@@ -11,16 +12,6 @@ WRITERS = {
     bilm_hdf5.NAME: bilm_hdf5.write,
     many_langs.NAME: many_langs.write,
     tf_checkpoint.NAME: tf_checkpoint.write,
-}
-
-# What people put in place of a model without knowing, by a file's first bytes.
-LOOK_ALIKES = {
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
-    b"version https://git-lfs": "a Git LFS pointer: run `git lfs pull` where it came from",
-    b"PK\x03\x04": "a zip archive: unpack it first, or it is a torch file without its folder",
-    b"\x1f\x8b": "a gzip archive: unpack it first",
-    b"<!DOCTYPE": "a web page: the download failed",
-    b"<html": "a web page: the download failed",
 }
 
 
@@ -97,7 +88,7 @@ def detect(source: Path) -> str:
         many_langs.EMBEDDER_FILE,
     ):
         raise FormatError(source, "is one file of a model", hint=f"name its folder {source.parent}")
-    raise FormatError(source, "is not a model file that elmokit knows", found=_looks_like(source))
+    raise FormatError(source, "is not a model file that elmokit knows", found=looks_like(source))
 
 
 def _detect_folder(folder: Path) -> str:
@@ -116,14 +107,3 @@ def _detect_folder(folder: Path) -> str:
         found=names,
         expected="model.safetensors, *.hdf5, encoder.pkl or *.index",
     )
-
-
-def _looks_like(file: Path) -> str:
-    with file.open("rb") as stream:
-        head = stream.read(64)
-    if not head:
-        return "an empty file"
-    for magic, description in LOOK_ALIKES.items():
-        if head.startswith(magic):
-            return description
-    return f"a file that starts with {head[:16]!r}"

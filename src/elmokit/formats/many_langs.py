@@ -19,7 +19,7 @@ from torch import Tensor
 from elmokit.config import PAPER_FILTERS, CharacterConfig, Marks, ModelConfig, WordConfig
 from elmokit.errors import FormatError, InputError
 from elmokit.files import read_json, read_text, replacing_folder, write_json
-from elmokit.formats.checkpoint import Checkpoint, Shape, config_error
+from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, Shape, config_error
 from elmokit.text.vocabulary import Vocabulary
 
 NAME = "many-langs"
@@ -96,7 +96,7 @@ def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> N
     checkpoint = checkpoint.without_start_state()
     config = checkpoint.config
     _check_writable(config)
-    with replacing_folder(folder, overwrite=overwrite) as partial:
+    with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
         write_json(partial / CONFIG_FILE, {"config_path": SIZES_FILE})
         write_json(partial / SIZES_FILE, _sizes(config))
         if checkpoint.characters is not None:
@@ -311,8 +311,10 @@ def _read_dictionary(file: Path) -> tuple[str, ...]:
 
 def _write_dictionary(file: Path, tokens: tuple[str, ...]) -> None:
     for token in tokens:
-        if "\t" in token or "\n" in token:
-            raise InputError(f"a token with a tab or a line end cannot be written: {token!r}")
+        # Readers strip each line, and take an empty token for U+3000.
+        stripped = token == "\u3000" or (token and token == token.strip())
+        if "\t" in token or "\n" in token or not stripped:
+            raise InputError(f"a token that is or holds white space cannot be written: {token!r}")
     text = "".join(f"{token}\t{index}\n" for index, token in enumerate(tokens))
     file.write_text(text, encoding="utf-8", newline="\n")
 

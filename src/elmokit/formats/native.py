@@ -18,7 +18,7 @@ import torch
 from elmokit.config import ModelConfig
 from elmokit.errors import FormatError, InputError
 from elmokit.files import read_json, read_text, replacing_folder, sha256_of, write_json
-from elmokit.formats.checkpoint import Checkpoint, config_error
+from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, config_error
 from elmokit.text.vocabulary import Vocabulary
 
 NAME = "native"
@@ -74,7 +74,7 @@ def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
 
 def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> None:
     """Write a native folder; it appears whole or not at all."""
-    with replacing_folder(folder, overwrite=overwrite) as partial:
+    with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
         write_json(
             partial / CONFIG_FILE,
             {

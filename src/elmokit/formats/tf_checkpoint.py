@@ -28,7 +28,7 @@ from elmokit.formats.bilm_hdf5 import (
     vocabulary_for,
     write_vocabulary,
 )
-from elmokit.formats.checkpoint import Checkpoint
+from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint
 from elmokit.formats.tensor_bundle import TensorBundle, write_bundle
 
 NAME = "tf-checkpoint"
@@ -108,7 +108,7 @@ def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> N
     checkpoint = checkpoint.without_start_state()
     config = checkpoint.config
     check_writable(config, NAME)
-    with replacing_folder(folder, overwrite=overwrite) as partial:
+    with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
         arrays = {
             graph_name(entry.name, one_layer=config.layers == 1): array
             for entry, array in arrays_from(config, checkpoint.tensors)

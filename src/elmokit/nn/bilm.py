@@ -71,7 +71,7 @@ class BiLM(nn.Module):
         # Within its true length each row is read from its end; padding stays where it is.
         mirrored = torch.where(mask, device_lengths - 1 - positions, positions)  # (B, T)
 
-        inputs = token_vectors[order] * mask[:, :, None]  # (B, T, P)
+        inputs = token_vectors[order].masked_fill(~mask[:, :, None], 0)  # (B, T, P)
         forward_layers, forward_state = self.forward_lstm(
             inputs, active, _rows(state.forward, order)
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmokit.nn.highway import HighwayLayer
@@ -55,10 +56,21 @@ class CharacterCNN(nn.Module):
 
     def forward(self, character_ids: Tensor) -> Tensor:
         """Map character ids (N, C) to word features (N, F)."""
-        embedded = self.embedding(character_ids).transpose(1, 2)  # (N, E, C)
-        pooled = [convolution(embedded).amax(dim=2) for convolution in self.convolutions]
+        embedded = self.embedding(character_ids)  # (N, C, E)
+        pooled = [_convolve(embedded, convolution).amax(dim=1) for convolution in self.convolutions]
         features = torch.cat(pooled, dim=1)  # (N, F)
         features = features.relu() if self.activation == "relu" else features.tanh()
         for layer in self.highway:
             features = layer(features)
         return features
+
+
+def _convolve(embedded: Tensor, convolution: nn.Module) -> Tensor:
+    """Convolve (N, C, E) to (N, positions, filters) as one matrix product.
+
+    It is faster than a convolution with so few channels, and its sums do not depend on N.
+    """
+    assert isinstance(convolution, nn.Conv1d)
+    weight = convolution.weight.flatten(1)  # (filters, E * width)
+    windows = embedded.unfold(1, convolution.kernel_size[0], 1).flatten(2)
+    return F.linear(windows, weight, convolution.bias)

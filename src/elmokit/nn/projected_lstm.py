@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from elmokit.nn.row_multiple import pad_rows, whole_blocks
+
 # Input products are made for this many tokens at a time, so that a very long sentence needs
 # memory for its outputs but never for all of its gates at once.
 TOKENS_PER_PRODUCT = 1024
@@ -73,33 +75,40 @@ class ProjectedLSTM(nn.Module):
         ``active[t]`` rows have a token at step t. Gives the outputs (B, T, P), zero where a
         row has ended, and the cell (B, H) and hidden (B, P) at each row's own end.
         """
-        rows, steps, _ = inputs.shape
+        rows, steps, width = inputs.shape
+        blocks = whole_blocks(rows)
         recurrent_weight = self.recurrent_weight.t()  # (P, 4H)
         bias = self.bias + self._forget_offset()  # (4H,)
-        outputs = []
-        chunk = max(1, TOKENS_PER_PRODUCT // max(rows, 1))
+        cell, hidden = pad_rows(cell), pad_rows(hidden)  # (blocks, H), (blocks, P)
+        outputs = [inputs.new_zeros(rows, 0, self.output_dim)]
+        chunk = max(1, TOKENS_PER_PRODUCT // max(blocks, 1))
         for first in range(0, steps, chunk):
             chunk_inputs = inputs[:, first : first + chunk].transpose(0, 1)  # (chunk, B, D)
-            input_gates = F.linear(chunk_inputs, self.input_weight, bias)  # (chunk, B, 4H)
-            for offset, step_gates in enumerate(input_gates.unbind(0)):
+            tokens = chunk_inputs.reshape(-1, width)
+            gates = F.linear(pad_rows(tokens), self.input_weight, bias)[: len(tokens)]
+            input_gates = pad_rows(gates.view(-1, rows, gates.shape[1]), dim=1)
+            chunk_outputs = []
+            for offset, step_gates in enumerate(input_gates.unbind(0)):  # (blocks, 4H)
                 count = active[first + offset]
-                gates = torch.addmm(step_gates[:count], hidden[:count], recurrent_weight)
-                step_cell, step_hidden = self._step(gates, cell[:count])
+                part = whole_blocks(count)
+                step_cell, step_hidden = self._step(
+                    torch.addmm(step_gates[:part], hidden[:part], recurrent_weight), cell[:part]
+                )
                 if count == rows:
                     cell, hidden = step_cell, step_hidden
-                    outputs.append(step_hidden)
+                    chunk_outputs.append(step_hidden[:rows])
                 else:
-                    cell = torch.cat([step_cell, cell[count:]])
+                    step_hidden = step_hidden[:count]
+                    cell = torch.cat([step_cell[:count], cell[count:]])
                     hidden = torch.cat([step_hidden, hidden[count:]])
-                    outputs.append(F.pad(step_hidden, (0, 0, 0, rows - count)))
-        if not outputs:
-            return inputs.new_zeros(rows, 0, self.output_dim), cell, hidden
-        return torch.stack(outputs, dim=1), cell, hidden
+                    chunk_outputs.append(F.pad(step_hidden, (0, 0, 0, rows - count)))
+            outputs.append(torch.stack(chunk_outputs, dim=1))
+        return torch.cat(outputs, dim=1), cell[:rows], hidden[:rows]
 
     def _step(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         """From the summed gates (B, 4H) and the cell (B, H) to the next cell and hidden."""
         input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=1)
-        cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
+        cell = torch.addcmul(forget_gate.sigmoid() * cell, input_gate.sigmoid(), candidate.tanh())
         if self.cell_clip is not None:
             cell = cell.clamp(-self.cell_clip, self.cell_clip)
         hidden = output_gate.sigmoid() * cell.tanh()  # (B, H)

@@ -3,6 +3,7 @@
 B sentences, T tokens, D size of a representation (both directions), L LSTM layers
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -48,6 +49,10 @@ class ScalarMix(nn.Module):
             weights = [0.0] * count
         if len(weights) != count:
             raise InputError(f"weights: expected {count} values, found {len(weights)}")
+        if not all(isinstance(w, int | float) and math.isfinite(w) for w in (*weights, gamma)):
+            raise InputError(f"weights, gamma: expected finite numbers, found {weights}, {gamma}")
+        if not isinstance(l2, int | float) or not l2 >= 0:
+            raise InputError(f"l2: expected 0 or more, found {l2!r}")
         self.layers = layers
         self.form = form
         self.layer_norm = layer_norm
@@ -98,8 +103,10 @@ def _weighted_sum(weights: Tensor, tensors: Sequence[Tensor]) -> Tensor:
 
 def _normalise(layer: Tensor, mask: Tensor) -> Tensor:
     """One mean and one variance over all unmasked positions of the batch, no affine part."""
-    kept = mask.to(layer.dtype)[:, :, None]  # (B, T, 1)
+    # Half precision cannot count so many values.
+    values = layer if layer.dtype == torch.float64 else layer.float()
+    kept = mask.to(values.dtype)[:, :, None]  # (B, T, 1)
     count = (kept.sum() * layer.shape[-1]).clamp(min=1)
-    mean = (layer * kept).sum() / count
-    variance = ((layer - mean) * kept).square().sum() / count
-    return (layer - mean) * (variance + 1e-12).rsqrt()
+    mean = (values * kept).sum() / count
+    variance = ((values - mean) * kept).square().sum() / count
+    return ((values - mean) * (variance + 1e-12).rsqrt()).to(layer.dtype)

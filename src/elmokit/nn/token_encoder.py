@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.nn.char_cnn import CharacterCNN
+from elmokit.nn.row_multiple import pad_rows
 
 
 class TokenEncoder(nn.Module):
@@ -38,11 +39,13 @@ class TokenEncoder(nn.Module):
         features = []
         if self.words is not None:
             assert word_ids is not None, "this model reads word ids"
-            features.append(self.words(word_ids))
+            count = len(word_ids)
+            features.append(self.words(pad_rows(word_ids)))
         if self.characters is not None:
             assert character_ids is not None, "this model reads character ids"
-            features.append(self.characters(character_ids))
+            count = len(character_ids)
+            features.append(self.characters(pad_rows(character_ids)))
         vectors = torch.cat(features, dim=1) if len(features) > 1 else features[0]
         if self.projection is not None:
             vectors = self.projection(vectors)
-        return vectors
+        return vectors[:count]

@@ -43,6 +43,7 @@ def untrained_checkpoint(
         tensors=tensors,
         vocabulary=vocabulary,
         characters=characters,
+        source_format="bundled",
         metadata={
             "name": UNTRAINED_NAME,
             "description": "random weights, untrained: for trying out the software only",

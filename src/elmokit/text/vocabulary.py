@@ -55,6 +55,9 @@ class Vocabulary:
 
     def batch_ids(self, sentences: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
         """Give bilm-tf's batch of word ids: marks added, ids counted from 1, 0 for padding."""
+        missing = self.missing_marks()
+        if missing:
+            raise InputError(f"the vocabulary lacks the mark {missing[0]!r}")
         rows = [
             self.ids([self.marks.begin, *sentence, self.marks.end]) + 1 for sentence in sentences
         ]

@@ -1,0 +1,48 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.cli.main import run
+from elmokit.formats import native
+from elmokit.pretrained.untrained import untrained_checkpoint
+
+Shell = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> Iterator[None]:
+    """Small products gain nothing from threads, and much is lost where cores are shared."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Run `elmo` in this process: exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A native folder."""
+    native.write(untrained_checkpoint(), tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Three lines, the second of them empty."""
+    path = tmp_path / "in.txt"
+    path.write_text("She didn't sit.\n\nOn the bank\n", encoding="utf-8")
+    return path
