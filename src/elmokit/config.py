@@ -1,9 +1,10 @@
 """What a biLM is made of: frozen dataclasses that every format reads into and writes from."""
 
 import dataclasses
+import math
 import types
 import typing
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal, Self
 
 from elmokit.errors import InputError
@@ -13,6 +14,9 @@ Alphabet = Literal["bytes", "dictionary"]
 
 PAPER_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 BYTE_ALPHABET_SIZE = 261
+# Far beyond any model; they keep a damaged file from asking for all the memory there is.
+MOST_CHARACTERS = 10_000
+MOST_LAYERS = 1_000
 
 
 class _Fields:
@@ -29,13 +33,16 @@ class _Fields:
             raise InputError(
                 f"{where}: unknown key {unknown[0]!r}; known keys are {', '.join(sorted(hints))}"
             )
-        known = {
-            name: _value_of(hints[name], value, f"{where}.{name}") for name, value in values.items()
-        }
-        try:
-            return cls(**known)
-        except TypeError as error:
-            raise InputError(f"{where}: {error}") from error
+        for field_ in dataclasses.fields(cls):  # type: ignore[arg-type]
+            has_default = (field_.default, field_.default_factory) != (MISSING, MISSING)
+            if field_.name not in values and not has_default:
+                raise InputError(f"{where}: key {field_.name!r} is missing")
+        return cls(
+            **{
+                name: _value_of(hints[name], value, f"{where}.{name}")
+                for name, value in values.items()
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values that `from_dict` reads back."""
@@ -64,7 +71,12 @@ def _value_of(hint: Any, value: Any, where: str) -> Any:  # noqa: PLR0911
     if dataclasses.is_dataclass(hint):
         return hint.from_dict(value, where)  # type: ignore[union-attr]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(
+                f"{where}: expected a number of ordinary size, found {value}"
+            ) from None
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise InputError(f"{where}: expected {hint.__name__}, found {value!r}")
     return value
@@ -73,8 +85,14 @@ def _value_of(hint: Any, value: Any, where: str) -> Any:  # noqa: PLR0911
 def _require_positive(config: object, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
-        if value is not None and not value > 0:
+        if value is not None and not (value > 0 and math.isfinite(value)):
             raise InputError(f"{name}: expected a number above 0, found {value!r}")
+
+
+def _require_range(config: object, name: str, least: int, most: int) -> None:
+    value = getattr(config, name)
+    if not least <= value <= most:
+        raise InputError(f"{name}: expected {least} to {most}, found {value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,10 +116,8 @@ class CharacterConfig(_Fields):
 
     def __post_init__(self) -> None:
         _require_positive(self, "alphabet_size", "embedding_dim")
-        if self.max_characters < 3:
-            raise InputError(f"max_characters: expected at least 3, found {self.max_characters}")
-        if self.highway_layers < 0:
-            raise InputError(f"highway_layers: expected 0 or more, found {self.highway_layers}")
+        _require_range(self, "max_characters", 3, MOST_CHARACTERS)
+        _require_range(self, "highway_layers", 0, MOST_LAYERS)
         if not self.filters:
             raise InputError("filters: expected at least one (width, number) pair, found none")
         for width, number in self.filters:
@@ -183,10 +199,11 @@ class ModelConfig(_Fields):
     """The tokeniser that raw text goes through."""
 
     def __post_init__(self) -> None:
-        _require_positive(
-            self, "layers", "lstm_dim", "projection_dim", "cell_clip", "projection_clip"
-        )
+        _require_range(self, "layers", 1, MOST_LAYERS)
+        _require_positive(self, "lstm_dim", "projection_dim", "cell_clip", "projection_clip")
         _require_positive(self, "softmax_size")
+        if not math.isfinite(self.forget_bias):
+            raise InputError(f"forget_bias: expected a finite number, found {self.forget_bias!r}")
         if self.characters is None and self.words is None:
             raise InputError("characters, words: a model needs at least one of them, found neither")
         if not self.lstm_projection and self.lstm_dim != self.projection_dim:

@@ -4,11 +4,32 @@ Every message is one readable line: what was wrong, where, what was expected, wh
 Anything else that escapes the library is a bug of ours.
 """
 
+import re
 from pathlib import Path
+from typing import Any
 
 
 class ElmoError(Exception):
     """Base of all errors that elmokit raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes, whatever arguments they are made with.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[ElmoError], arguments: tuple[Any, ...], state: dict[str, Any]
+) -> ElmoError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
+
+
+def one_line(text: str) -> str:
+    """Put a text on one line, without control characters of whatever file it came from."""
+    plain = "".join(character if character.isprintable() else "\n" for character in text)
+    return re.sub(r" *\n[ \n]*", " ", plain).strip()
 
 
 class InputError(ElmoError, ValueError):
@@ -45,7 +66,7 @@ class FormatError(ElmoError):
             message += f": found {found}"
         if hint is not None:
             message += f"; {hint}"
-        super().__init__(" ".join(message.split()))
+        super().__init__(one_line(message))
 
 
 class MissingExtraError(ElmoError, ImportError):

@@ -58,8 +58,6 @@ def _check_replaceable(destination: Path, overwrite: bool, replaceable: Sequence
         return
     if destination.is_symlink() or not destination.is_dir():
         raise InputError(f"{destination} is a link or a file; name the folder itself")
-            f"{destination} is a link or a file; name the folder itself, or another place"
-        )
     entries = sorted(destination.iterdir())
     if not entries:
         return
@@ -108,7 +106,7 @@ def check_parent(destination: Path) -> Path:
 
 def _beside(destination: Path) -> Path:
     parent = check_parent(destination)
-    return parent / f".{destination.name}.{secrets.token_hex(4)}.partial"
+    return parent / f".{destination.name[:40]}.{secrets.token_hex(4)}.partial"
 
 
 def _umask() -> int:
@@ -132,7 +130,7 @@ _LOOK_ALIKES = {
     b"version https://git-lfs": "a Git LFS pointer; run `git lfs pull` where it came from",
     b"PK\x03\x04": "a zip archive",
     b"\x1f\x8b": "a gzip archive; unpack it first",
-    b"<!DOCTYPE": "a web page; the download failed",
+    b"<!doctype": "a web page; the download failed",
     b"<html": "a web page; the download failed",
 }
 
@@ -146,8 +144,9 @@ def looks_like(file: Path) -> str:
         raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
     if not head:
         return "an empty file"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for magic, description in _LOOK_ALIKES.items():
-        if head.startswith(magic):
+        if head.startswith(magic) or text.startswith(magic):
             return description
     return f"a file that starts with {head[:16]!r}"
 
@@ -181,8 +180,33 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def write_json(file: Path, value: dict[str, Any]) -> None:
     """Write a JSON object the way people like to read it."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    file.write_text(text + "\n", encoding="utf-8", newline="\n")
+    write_text(file, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write UTF-8 with its line ends as they are."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = text[error.start : error.end]
+        raise InputError(f"{bad!r} is no valid Unicode and cannot be written") from error
+    file.write_bytes(content)
+
+
+def is_file(path: Path) -> bool:
+    """Say whether there is a file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Say whether there is a file or a folder; a name that nothing can have is nothing."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def sha256_of(file: Path) -> str:

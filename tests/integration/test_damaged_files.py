@@ -204,12 +204,13 @@ DAMAGE: list[Callable[[bytearray, random.Random], None]] = [
 
 STRANGE_VALUES: list[Any] = [
     *(None, True, False, 0, -1, 1, 7, 999, 2**31, 2**63, 10**30, 0.5, -0.0, 1e308),
-    *(float("inf"), float("nan"), "", "2", "x" * 200, "\0", "\ud800", "../..", "/", "\n"),
+    *(10**400, "x" * 5000, float("inf"), float("nan")),
+    *("", "2", "x" * 200, "\0", "\ud800", "../..", "/", "\n"),
     *([], [[]], [1, 2], [[1, 2, 3]], {}, {"a": 1}, {"": None}, [[0, 0]], [None] * 9),
 ]
 
 
-def change_json(octets: bytearray, dice: random.Random, most: int) -> None:
+def change_json(octets: bytearray, dice: random.Random) -> None:
     """Leave JSON that is well formed, with one value or key that is not what it was."""
     values = json.loads(octets)
     places: list[tuple[Any, Any]] = []
@@ -226,18 +227,14 @@ def change_json(octets: bytearray, dice: random.Random, most: int) -> None:
     elif action == 1 and isinstance(node, dict):
         node[dice.choice(["", "x", "\ud800", f"{key} "])] = node.pop(key)
     else:
-        strange = dice.choice(STRANGE_VALUES)
-        if isinstance(strange, int) and strange > most:
-            strange = most
-        node[key] = strange
+        node[key] = dice.choice(STRANGE_VALUES)
     octets[:] = json.dumps(values).encode()
 
 
 def damaged(original: bytes, target: Target, dice: random.Random) -> bytes:
     octets = bytearray(original)
     if target.file.endswith(".json") and dice.random() < 0.5:
-        # The manifest vouches for the number of layers: nobody asks what a signed lie costs.
-        change_json(octets, dice, most=999 if target.signed else 10**30)
+        change_json(octets, dice)
     else:
         dice.choice(DAMAGE)(octets, dice)
     return bytes(octets)
@@ -353,20 +350,7 @@ def test_damaged_files(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(
-            "native",
-            marks=pytest.mark.xfail(
-                strict=True, reason="src: a vocabulary that the manifest has lost is dropped unsaid"
-            ),
-        ),
-        "bilm-hdf5",
-        "many-langs",
-        "tf-checkpoint",
-    ],
-)
+@pytest.mark.parametrize("kind", TARGETS)
 def test_many_more_damaged_files(kind: str) -> None:
     check(kind, 2000)
 

@@ -66,12 +66,10 @@ def test_always_one_line(line_end: str) -> None:
     assert str(error).endswith("found c d; e f")
 
 
-@pytest.mark.xfail(strict=True, reason="src: white space within a path is changed")
 def test_a_path_is_given_as_it_is() -> None:
     assert str(FormatError("a  b/c", "damaged")) == "a  b/c: damaged"
 
 
-@pytest.mark.xfail(strict=True, reason="src: control characters of a file reach the terminal")
 def test_no_control_characters() -> None:
     assert str(FormatError("file", "damaged (\x1b[31mred\x07)", found="\x1b[0m")).isprintable()
 
@@ -84,7 +82,6 @@ def test_what_is_missing_can_be_installed() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="src: no __reduce__, so that it takes its message for all")
 @pytest.mark.parametrize("number", range(1, 4))
 def test_errors_can_be_copied_and_pickled(number: int) -> None:
     """Else they break the pool of processes, or the data loader, that they are raised in."""

@@ -235,7 +235,6 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"folder": None}
 
 
-@pytest.mark.xfail(strict=True, reason="src: the name beside is longer than the name itself")
 def test_a_name_as_long_as_a_name_can_be(tmp_path: Path) -> None:
     with replacing_file(tmp_path / ("a" * 255)) as partial:
         partial.write_bytes(b"new")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import convert, demo, embed, info, verify
-from elmokit.errors import ElmoError
+from elmokit.errors import ElmoError, one_line
 from elmokit.version import __version__
 
 USER_MISTAKE, OUR_MISTAKE, INTERRUPTED = 2, 1, 130
@@ -83,7 +83,7 @@ def _report(error: Exception) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"elmo: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"elmo: error: {one_line(message)}", file=sys.stderr)
     return code
 
 

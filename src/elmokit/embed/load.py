@@ -6,6 +6,7 @@ from pathlib import Path
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.start_state import Start
 from elmokit.errors import InputError
+from elmokit.files import exists
 from elmokit.formats import detect
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.pretrained import DEFAULT_NAME, bundled_checkpoint, bundled_names
@@ -68,11 +69,11 @@ def read_checkpoint(
             if path is not None:
                 raise InputError(f"{name}: given without a model; pass weights= as well")
         return bundled_checkpoint(DEFAULT_NAME)
-    if isinstance(source, str) and not Path(source).exists() and source in bundled_names():
+    if isinstance(source, str) and not exists(Path(source)) and source in bundled_names():
         return bundled_checkpoint(source)
     path = Path(source)
     looks_like_a_name = isinstance(source, str) and path.name == source and not path.suffix
-    if looks_like_a_name and not path.exists() and not Path(f"{source}.index").exists():
+    if looks_like_a_name and not exists(path) and not exists(Path(f"{source}.index")):
         raise InputError(
             f"model: no folder and no bundled model is called {source!r}; bundled are "
             f"{', '.join(bundled_names())}"

@@ -6,7 +6,7 @@ one truth for reading and for writing both.
 H cell, p projection, E character embedding, F filters together, V words
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,11 +128,45 @@ def tensors_from(config: ModelConfig, read: Callable[[Entry], Array]) -> dict[st
     return tensors
 
 
+def as_float32(array: npt.NDArray[np.floating]) -> Array:
+    """Convert quietly: what does not fit becomes infinite, and is refused with its name later."""
+    with np.errstate(over="ignore"):
+        return np.asarray(array, dtype=np.float32)
+
+
 def arrays_from(config: ModelConfig, tensors: dict[str, Tensor]) -> Iterator[tuple[Entry, Array]]:
     """Give every array of bilm-tf, made from elmokit's tensors."""
     for entry in entries(config):
         array = entry.join(*(tensors[name].numpy() for name in entry.tensors))
         yield entry, np.ascontiguousarray(array)
+
+
+def check_character_rows(rows: int | None, key: str, file: Path) -> None:
+    """Accept 261 rows, or 262 with an extra one."""
+    if rows not in (BYTE_ALPHABET_SIZE, BYTE_ALPHABET_SIZE + 1):
+        raise FormatError(
+            file, "array of the wrong shape", key=key, found=rows, expected="261 or 262 rows"
+        )
+
+
+def check_no_others(
+    names: Iterable[str], known: set[str], file: Path, *, by_characters: bool
+) -> None:
+    """Refuse weights of layers that the options do not speak of.
+
+    What stands below a known name belongs to it (an optimiser's variables). Dumped token
+    embeddings take the place of a character CNN, which may still be there.
+    """
+    prefixes = ("CNN", "RNN_") if by_characters else ("RNN_",)
+    for name in sorted(names):
+        weights = name.removeprefix("lm/").startswith(prefixes)
+        if weights and not any(name == k or name.startswith(f"{k}/") for k in known):
+            raise FormatError(
+                file,
+                "array that the options do not speak of",
+                key=name,
+                hint="the options belong to another model",
+            )
 
 
 def config_from_options(
@@ -176,9 +210,9 @@ def config_from_options(
                 "lstm_dim": lstm_dim,
                 "projection_dim": projection_dim,
                 "lstm_projection": projection_dim < lstm_dim,
-                "cell_clip": lstm.get("cell_clip") or None,
-                "projection_clip": lstm.get("proj_clip") or None,
-                "skip_connections": bool(lstm.get("use_skip_connections")),
+                "cell_clip": _clip(lstm, "cell_clip", file),
+                "projection_clip": _clip(lstm, "proj_clip", file),
+                "skip_connections": _flag(lstm, "use_skip_connections", file),
                 "softmax_size": softmax_size,
                 "tokeniser": own_section(options, file).get("tokeniser", "words"),
             },
@@ -205,13 +239,24 @@ def _characters_from_options(
         return CharacterConfig.from_dict(
             {
                 "alphabet_size": alphabet_size,
-                "max_characters": section.get("max_characters_per_token", 50),
+                "max_characters": _number(
+                    {"max_characters_per_token": 50} | section,
+                    "max_characters_per_token",
+                    file,
+                    "char_cnn",
+                    least=3,
+                ),
                 "embedding_dim": _number(
-                    _section(section, "embedding", file, "char_cnn"), "dim", file, "char_cnn"
+                    _section(section, "embedding", file, "char_cnn"),
+                    "dim",
+                    file,
+                    "char_cnn.embedding",
                 ),
                 "filters": _required(section, "filters", file, "char_cnn"),
                 "activation": section.get("activation", "relu"),
-                "highway_layers": section.get("n_highway") or 0,
+                "highway_layers": 0
+                if section.get("n_highway") is None
+                else _number(section, "n_highway", file, "char_cnn", least=0),
             },
             "char_cnn",
         )
@@ -269,6 +314,8 @@ def check_writable(config: ModelConfig, form: str) -> None:
         and config.characters.alphabet != "bytes",
         "words cut before look-up": config.words is not None
         and config.words.longest_word is not None,
+        "an alphabet of its own": config.characters is not None
+        and config.characters.alphabet_size > BYTE_ALPHABET_SIZE + 1,
         "marks of its own": config.marks != Marks(),
         f"forget_bias {config.forget_bias}": config.forget_bias != 1.0,
         "token_projection over words": config.token_projection and config.characters is None,
@@ -291,17 +338,37 @@ def _section(
     return value
 
 
-def _number(section: dict[str, Any], key: str, file: Path, parent: str) -> int:
+def _number(section: dict[str, Any], key: str, file: Path, parent: str, *, least: int = 1) -> int:
     value = _required(section, key, file, parent)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise FormatError(
             file,
             "wrong option",
             key=f"{parent}.{key}",
             found=repr(value),
-            expected="a whole number above 0",
+            expected=f"a whole number, {least} or more",
         )
     return value
+
+
+def _clip(lstm: dict[str, Any], key: str, file: Path) -> float | None:
+    """Read a limit; absent, null and 0 mean none."""
+    value = lstm.get(key)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (number and 0 <= value < 2**64):
+        raise FormatError(
+            file, "wrong option", key=f"lstm.{key}", found=repr(value), expected="a number or null"
+        )
+    return float(value) if value else None
+
+
+def _flag(lstm: dict[str, Any], key: str, file: Path) -> bool:
+    value = lstm.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise FormatError(
+            file, "wrong option", key=f"lstm.{key}", found=repr(value), expected="true or false"
+        )
+    return bool(value)
 
 
 def _required(section: dict[str, Any], key: str, file: Path, parent: str | None) -> Any:

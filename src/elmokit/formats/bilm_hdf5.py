@@ -5,14 +5,14 @@ dumped for a vocabulary, the softmax (or it is inside), and a vocabulary with on
 Which file is which is told by what is in it, not by its name.
 """
 
+import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 
 from elmokit.config import BYTE_ALPHABET_SIZE, ModelConfig
 from elmokit.errors import ElmoError, FormatError, InputError
@@ -24,13 +24,18 @@ from elmokit.files import (
     replacing_file,
     replacing_folder,
     write_json,
+    write_text,
 )
 from elmokit.formats.bilm_arrays import (
     Array,
     Entry,
     arrays_from,
+    as_float32,
+    check_character_rows,
+    check_no_others,
     check_writable,
     config_from_options,
+    entries,
     metadata_from_options,
     options_from_config,
     tensors_from,
@@ -44,6 +49,7 @@ SUFFIXES = (".hdf5", ".h5")
 OPTIONS_FILE = "options.json"
 WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
+MOST_CHARACTER_NUMBERS = 2**16
 # A line of the 1 Billion Word vocabulary that is no word and has no id.
 IGNORED_LINE = "!!!MAXTERMID"
 
@@ -71,14 +77,15 @@ def read(
     files = _find_files(source, options, token_embedding)
     settings = read_json(files.options)
     with _opened(files.weights) as weights:
-        by_characters = token_embedding is None and "char_embed" in weights
-        if not by_characters and "embedding" not in weights and files.embedding is None:
+        names = set(weights)  # by listing: looking a name up would follow a link
+        by_characters = token_embedding is None and "char_embed" in names
+        if not by_characters and "embedding" not in names and files.embedding is None:
             key = "char_embed" if "char_cnn" in settings else "embedding"
             raise FormatError(files.weights, "array missing", key=key)
         embedding_file = None if by_characters else (token_embedding or files.embedding)
-        if embedding_file is None or ("embedding" in weights and token_embedding is None):
+        if embedding_file is None or ("embedding" in names and token_embedding is None):
             embedding_file = files.weights
-        softmax_file = files.weights if "softmax" in weights else files.softmax
+        softmax_file = files.weights if "softmax" in names else files.softmax
     if not softmax:
         softmax_file = None
 
@@ -99,6 +106,10 @@ def read(
             return characters
         return _read_array(places.get(entry.name) or files.weights, entry, settings)
 
+    with _opened(files.weights) as weights:
+        known = {entry.name for entry in entries(config)}
+        known |= {_short_name(name) for name in known}
+        check_no_others(_array_names(weights), known, files.weights, by_characters=by_characters)
     tensors = tensors_from(config, read_entry)
     return Checkpoint(
         config=config,
@@ -116,27 +127,46 @@ def write(checkpoint: Checkpoint, destination: Path, *, overwrite: bool = False)
     """
     checkpoint = checkpoint.without_start_state()
     check_writable(checkpoint.config, NAME)
+    _check_first_row(checkpoint)
     if destination.suffix not in SUFFIXES:
         with replacing_folder(destination, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
-            _write_files(checkpoint, partial / WEIGHTS_FILE, partial)
+            _write_files(
+                checkpoint,
+                weights=partial / WEIGHTS_FILE,
+                options=partial / OPTIONS_FILE,
+                vocabulary=partial / VOCABULARY_FILE,
+            )
         return
     folder = destination.absolute().parent
     companions = [OPTIONS_FILE] + ([VOCABULARY_FILE] if checkpoint.vocabulary is not None else [])
     for file in (destination, *(folder / name for name in companions)):
         if file.exists() and not overwrite:
             raise exists_error(file)
-    with replacing_file(destination) as partial:
-        _write_files(checkpoint, partial, folder)
+    with ExitStack() as stack:
+        partials = {name: stack.enter_context(replacing_file(folder / name)) for name in companions}
+        _write_files(
+            checkpoint,
+            weights=stack.enter_context(replacing_file(destination)),
+            options=partials[OPTIONS_FILE],
+            vocabulary=partials.get(VOCABULARY_FILE, folder / VOCABULARY_FILE),
+        )
 
 
-def _write_files(checkpoint: Checkpoint, weights: Path, folder: Path) -> None:
+def _write_files(checkpoint: Checkpoint, *, weights: Path, options: Path, vocabulary: Path) -> None:
     with h5py.File(weights, "w") as file:
         for entry, array in arrays_from(checkpoint.config, checkpoint.tensors):
             file.create_dataset(entry.name, data=array)
     if checkpoint.vocabulary is not None:
-        write_vocabulary(folder / VOCABULARY_FILE, checkpoint.vocabulary)
-    with replacing_file(folder / OPTIONS_FILE) as partial:
-        write_json(partial, options_from_config(checkpoint.config, checkpoint.metadata))
+        write_vocabulary(vocabulary, checkpoint.vocabulary)
+    write_json(options, options_from_config(checkpoint.config, checkpoint.metadata))
+
+
+def _check_first_row(checkpoint: Checkpoint) -> None:
+    """Refuse 262 characters whose first is all zeros: readers take that row for padding."""
+    name = "token_encoder.characters.embedding.weight"
+    table = checkpoint.tensors.get(name)
+    if table is not None and len(table) > BYTE_ALPHABET_SIZE and not table[0].any():
+        raise InputError(f"the {NAME} format cannot express a {name} with zeros in its first row")
 
 
 def read_vocabulary(file: Path) -> Vocabulary:
@@ -150,11 +180,9 @@ def read_vocabulary(file: Path) -> Vocabulary:
 def write_vocabulary(file: Path, vocabulary: Vocabulary) -> None:
     """Write one word a line."""
     for word in vocabulary.words:
-        if word != word.strip() or "\n" in word:
-            raise InputError(f"a word with white space around it cannot be written: {word!r}")
-    with replacing_file(file) as partial:
-        text = "".join(f"{word}\n" for word in vocabulary.words)
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        if word != word.strip() or "\n" in word or word == IGNORED_LINE:
+            raise InputError(f"a word that readers cut or pass over cannot be written: {word!r}")
+    write_text(file, "".join(f"{word}\n" for word in vocabulary.words))
 
 
 def vocabulary_for(config: ModelConfig, given: Path | None, folder: Path) -> Vocabulary | None:
@@ -181,20 +209,21 @@ def find_options(folder: Path) -> Path:
 def _find_files(source: Path, options: Path | None, token_embedding: Path | None) -> _Files:
     folder = source if source.is_dir() else source.parent
     kinds: dict[str, list[Path]] = {"weights": [], "embedding": [], "softmax": []}
+    broken: list[FormatError] = []
     for file in sorted(f for suffix in SUFFIXES for f in folder.glob(f"*{suffix}")):
         if file == source:
             continue
         try:
             kind = _kind(file)
-        except FormatError:
-            # A broken neighbour must not keep a good model from loading; a broken weights
-            # file is reported below as the missing one.
-            if source.is_dir() and len(list(folder.glob("*.hdf5"))) == 1:
-                raise
+        except FormatError as error:
+            # A broken neighbour must not keep a good model from loading.
+            broken.append(error)
             continue
         if kind:
             kinds[kind].append(file)
     if source.is_dir():
+        if broken and not kinds["weights"]:
+            raise broken[0]
         weights = _only(kinds["weights"], folder, "weights file", "weights=")
     else:
         weights = source
@@ -215,13 +244,12 @@ def _find_files(source: Path, options: Path | None, token_embedding: Path | None
 
 def _kind(file: Path) -> str | None:
     with _opened(file) as opened:
-        if "RNN_0" in opened:
-            return "weights"
-        if set(opened) == {"embedding"}:
-            return "embedding"
-        if "softmax" in opened:
-            return "softmax"
-    return None
+        names = set(opened)
+    if "RNN_0" in names:
+        return "weights"
+    if names == {"embedding"}:
+        return "embedding"
+    return "softmax" if "softmax" in names else None
 
 
 def _only(files: list[Path], folder: Path, what: str, argument: str) -> Path:
@@ -254,10 +282,10 @@ def _opened(file: Path) -> Iterator[Any]:
 
 
 def _dataset(opened: Any, name: str, file: Path) -> Any:
-    """Give a dataset that lies in this very file."""
+    """Give a dataset that lies in this very file, whole."""
     node = opened
     for part in name.split("/"):
-        if not isinstance(node, h5py.Group) or part not in node:
+        if not isinstance(node, h5py.Group) or part not in set(node):
             raise FormatError(file, "array missing", key=name)
         if not isinstance(node.get(part, getlink=True), h5py.HardLink):
             raise FormatError(file, "array is a link to somewhere else", key=name)
@@ -270,25 +298,49 @@ def _dataset(opened: Any, name: str, file: Path) -> Any:
         )
     if node.external or node.is_virtual:
         raise FormatError(file, "array is stored in another file", key=name)
-    compressed = node.chunks is not None
-    if not compressed and node.id.get_storage_size() != node.size * node.dtype.itemsize:
+    if not _is_stored(node):
         raise FormatError(file, "array is not fully stored", key=name)
     return node
+
+
+def _is_stored(dataset: Any) -> bool:
+    """Say whether every number has its place in the file; HDF5 fills gaps without a word."""
+    if dataset.chunks is None:
+        return bool(dataset.id.get_storage_size() == dataset.size * dataset.dtype.itemsize)
+    chunks = (-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+    return bool(dataset.id.get_num_chunks() == math.prod(chunks))
+
+
+def _array_names(opened: Any) -> list[str]:
+    """List every dataset without following a link."""
+    names: list[str] = []
+
+    def visit(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset):
+            names.append(name)
+
+    opened.visititems(visit)
+    return names
+
+
+def _short_name(name: str) -> str:
+    """Leave out the level of the multi-layer cell, as trainings with one layer do."""
+    return name.replace("MultiRNNCell/Cell0/", "")
 
 
 def _read_array(file: Path, entry: Entry, options: dict[str, Any]) -> Array:
     with _opened(file) as opened:
         name = entry.name
-        if "MultiRNNCell" in name:
-            # Trainings with one layer lack the level of the multi-layer cell.
-            short = name.replace("MultiRNNCell/Cell0/", "")
-            if short in opened and options["lstm"].get("n_layers", 1) == 1:
+        names = _array_names(opened)
+        if name not in names:
+            short = _short_name(name)
+            if short in names and options["lstm"].get("n_layers", 1) == 1:
                 name = short
-        elif name == "softmax/W" and name not in opened and options.get("share_embedding_softmax"):
-            name = "embedding"
+            elif name == "softmax/W" and options.get("share_embedding_softmax"):
+                name = "embedding"
         dataset = _dataset(opened, name, file)
         _check_shape(dataset.shape, entry, file)
-        return np.asarray(dataset[()], dtype=np.float32)
+        return as_float32(dataset[()])
 
 
 def _check_shape(found: Shape, entry: Entry, file: Path) -> None:
@@ -315,15 +367,12 @@ def _read_characters(file: Path) -> Array:
     with _opened(file) as opened:
         dataset = _dataset(opened, "char_embed", file)
         rows = dataset.shape[0] if dataset.ndim == 2 else None
-        if rows not in (BYTE_ALPHABET_SIZE, BYTE_ALPHABET_SIZE + 1) or dataset.shape[1] > 2**16:
+        check_character_rows(rows, "char_embed", file)
+        if dataset.shape[1] > MOST_CHARACTER_NUMBERS:
             raise FormatError(
-                file,
-                "array of the wrong shape",
-                key="char_embed",
-                found=dataset.shape,
-                expected="261 or 262 rows",
+                file, "array of the wrong shape", key="char_embed", found=dataset.shape
             )
-        characters = np.asarray(dataset[()], dtype=np.float32)
+        characters = as_float32(dataset[()])
     # With 262 rows either the padding row was saved in front, or one row was never used.
     if rows == BYTE_ALPHABET_SIZE + 1 and not characters[0].any():
         characters = characters[1:]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from elmokit.errors import FormatError, InputError
-from elmokit.files import looks_like
+from elmokit.files import exists, is_file, looks_like
 from elmokit.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
 
@@ -69,11 +69,11 @@ def write(
 
 def detect(source: Path) -> str:
     """Name the format of a folder or a file."""
-    if source.is_dir():
+    if exists(source) and source.is_dir():
         return _detect_folder(source)
-    if Path(f"{source}{tf_checkpoint.INDEX_SUFFIX}").is_file():
+    if is_file(Path(f"{source}{tf_checkpoint.INDEX_SUFFIX}")):
         return tf_checkpoint.NAME
-    if not source.exists():
+    if not exists(source):
         raise FormatError(source, "no such file or folder")
     if source.suffix in bilm_hdf5.SUFFIXES:
         return bilm_hdf5.NAME

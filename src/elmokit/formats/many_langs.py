@@ -8,6 +8,8 @@
 Pickles are read by torch's weights-only reader and never executed; there is no fallback.
 """
 
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from torch import Tensor
 
 from elmokit.config import PAPER_FILTERS, CharacterConfig, Marks, ModelConfig, WordConfig
 from elmokit.errors import FormatError, InputError
-from elmokit.files import read_json, read_text, replacing_folder, write_json
+from elmokit.files import is_file, read_json, read_text, replacing_folder, write_json, write_text
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, Shape, config_error
 from elmokit.text.vocabulary import Vocabulary
 
@@ -77,6 +79,8 @@ def read(folder: Path) -> Checkpoint:
         words = _read_dictionary(folder / WORDS_FILE)
     config = _config(sizes, sizes_file, characters, words)
     state_dicts = {name: _read_pickle(folder / name) for name in (EMBEDDER_FILE, ENCODER_FILE)}
+    for file, state_dict in state_dicts.items():
+        _check_no_others(state_dict, {e.name for e in _entries(config)}, folder / file)
     tensors: dict[str, Tensor] = {}
     for entry in _entries(config):
         tensor = _checked(state_dicts[entry.file], entry, folder / entry.file)
@@ -177,7 +181,7 @@ def _read_sizes(folder: Path) -> tuple[dict[str, Any], Path]:
         # Training was often done on Windows or in somebody's home: only the name may be left.
         base_name = named.replace("\\", "/").rsplit("/", 1)[-1]
         for candidate in (folder / named, folder / base_name):
-            if candidate.is_file():
+            if is_file(candidate):
                 return read_json(candidate), candidate
     return STOCK_SIZES, config_file
 
@@ -224,8 +228,8 @@ def _config(
             layers=_option(encoder, "n_layers", int, file),
             lstm_dim=_option(encoder, "dim", int, file),
             projection_dim=projection_dim,
-            cell_clip=float(_option(encoder, "cell_clip", float, file)) or None,
-            projection_clip=float(_option(encoder, "proj_clip", float, file)) or None,
+            cell_clip=_option(encoder, "cell_clip", float, file) or None,
+            projection_clip=_option(encoder, "proj_clip", float, file) or None,
             forget_bias=0.0,
             marks=MARKS,
             tokeniser="words",
@@ -279,6 +283,7 @@ def _check_writable(config: ModelConfig) -> None:
         and config.characters.alphabet != "dictionary",
         f"forget_bias {config.forget_bias}": config.forget_bias != 0.0,
         "marks other than <bos>, <eos> and <oov>": config.marks != MARKS,
+        f"tokeniser {config.tokeniser!r}": config.tokeniser != "words",
         "no skip connections": not config.skip_connections,
         "no token_projection": not config.token_projection,
         "no lstm_projection": not config.lstm_projection,
@@ -297,7 +302,7 @@ def _read_dictionary(file: Path) -> tuple[str, ...]:
         fields = line.strip().split("\t")
         if len(fields) == 1:  # the token was white space itself
             fields.insert(0, "\u3000")
-        if len(fields) != 2 or not fields[1].isascii() or not fields[1].isdigit():
+        if len(fields) != 2 or not re.fullmatch(r"[0-9]{1,18}", fields[1]):
             raise FormatError(file, f"line {number} is not 'token<TAB>id'", found=repr(line[:80]))
         index = int(fields[1])
         if index in tokens:
@@ -316,21 +321,22 @@ def _write_dictionary(file: Path, tokens: tuple[str, ...]) -> None:
         if "\t" in token or "\n" in token or not stripped:
             raise InputError(f"a token that is or holds white space cannot be written: {token!r}")
     text = "".join(f"{token}\t{index}\n" for index, token in enumerate(tokens))
-    file.write_text(text, encoding="utf-8", newline="\n")
+    write_text(file, text)
 
 
 def _read_pickle(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise FormatError(file, "no such file")
     try:
-        state_dict = torch.load(file, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's advice on files that it should not run
+            state_dict = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:
-        # torch raises many kinds of errors on damaged bytes; the first line tells enough.
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+        # torch raises many kinds of errors on damaged bytes, some with advice to trust the file.
         raise FormatError(
             file,
-            f"is not a readable torch state dict ({reason})",
-            hint="elmokit reads tensors only and never executes a pickle",
+            f"is not a readable torch state dict ({type(error).__name__})",
+            hint="it is damaged or holds more than tensors; elmokit never executes a pickle",
         ) from error
     if not isinstance(state_dict, dict):
         raise FormatError(
@@ -339,11 +345,28 @@ def _read_pickle(file: Path) -> dict[str, Any]:
     return state_dict
 
 
+def _check_no_others(state_dict: dict[str, Any], known: set[str], file: Path) -> None:
+    """Refuse weights of layers that the sizes do not speak of."""
+    layers = re.compile(r"(forward_layer_|backward_layer_|highways\._layers\.|convolutions\.)\d")
+    for name in state_dict:
+        if isinstance(name, str) and layers.match(name) and name not in known:
+            raise FormatError(
+                file,
+                "tensor that the config does not speak of",
+                key=name,
+                hint="the config belongs to another model",
+            )
+
+
 def _checked(state_dict: dict[str, Any], entry: _Entry, file: Path) -> Tensor:
     if entry.name not in state_dict:
         raise FormatError(file, "tensor missing", key=entry.name)
     tensor = state_dict[entry.name]
-    if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or tensor.is_sparse:
+    if (
+        not isinstance(tensor, Tensor)
+        or not tensor.is_floating_point()
+        or (tensor.layout, tensor.device.type) != (torch.strided, "cpu")
+    ):
         raise FormatError(file, "wrong content", key=entry.name, expected="a tensor of floats")
     if tuple(tensor.shape) != entry.shape:
         raise FormatError(
@@ -353,6 +376,8 @@ def _checked(state_dict: dict[str, Any], entry: _Entry, file: Path) -> Tensor:
             found=tuple(tensor.shape),
             expected=f"{entry.shape} by the config and the dictionaries",
         )
+    if tensor.untyped_storage().nbytes() < tensor.numel() * tensor.element_size():
+        raise FormatError(file, "tensor is not fully stored", key=entry.name)
     return tensor.detach()
 
 
@@ -366,6 +391,6 @@ def _section(sizes: dict[str, Any], key: str, file: Path) -> dict[str, Any]:
 def _option(section: dict[str, Any], key: str, kind: type, file: Path) -> Any:
     value = section.get(key)
     wanted = (int, float) if kind is float else (int,)
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    if not isinstance(value, wanted) or isinstance(value, bool) or not abs(value) < 2**64:
         raise FormatError(file, "wrong option", key=key, found=repr(value), expected="a number")
-    return value
+    return kind(value)

@@ -17,7 +17,15 @@ import torch
 
 from elmokit.config import ModelConfig
 from elmokit.errors import FormatError, InputError
-from elmokit.files import read_json, read_text, replacing_folder, sha256_of, write_json
+from elmokit.files import (
+    is_file,
+    read_json,
+    read_text,
+    replacing_folder,
+    sha256_of,
+    write_json,
+    write_text,
+)
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, config_error
 from elmokit.text.vocabulary import Vocabulary
 
@@ -37,7 +45,7 @@ def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
     config_file = folder / CONFIG_FILE
     settings = read_json(config_file)
     version = settings.pop("format_version", None)
-    if version != FORMAT_VERSION:
+    if type(version) is not int or version != FORMAT_VERSION:
         raise FormatError(
             config_file,
             "unknown version of the format",
@@ -105,13 +113,16 @@ def check_manifest(folder: Path) -> set[str]:
     for name in (CONFIG_FILE, WEIGHTS_FILE):
         if name not in listed:
             raise FormatError(manifest, "file not listed", key=name)
+    for name in (VOCABULARY_FILE, CHARACTERS_FILE):
+        if name not in listed and is_file(folder / name):
+            raise FormatError(manifest, "file not listed", key=name)
     for name, facts in listed.items():
         if Path(name).name != name:
             raise FormatError(manifest, "file outside the folder", key=name)
         if not isinstance(facts, dict) or not {"size", "sha256"} <= facts.keys():
             raise FormatError(manifest, "wrong content", key=name, expected="size and sha256")
         file = folder / name
-        if not file.is_file():
+        if not is_file(file):
             raise FormatError(file, "missing, though the manifest lists it")
         size = file.stat().st_size
         if size != facts["size"]:
@@ -166,5 +177,4 @@ def _write_lines(file: Path, lines: tuple[str, ...]) -> None:
     for number, line in enumerate(lines):
         if "\n" in line:
             raise InputError(f"word {number} holds a line end and cannot be written: {line!r}")
-    with file.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
+    write_text(file, "".join(f"{line}\n" for line in lines))

@@ -7,16 +7,18 @@ the optimiser's variables (which are passed over).
 import re
 from pathlib import Path
 
-import numpy as np
-
 from elmokit.errors import FormatError
 from elmokit.files import read_json, read_text, replacing_folder, write_json
 from elmokit.formats.bilm_arrays import (
     Array,
     Entry,
     arrays_from,
+    as_float32,
+    check_character_rows,
+    check_no_others,
     check_writable,
     config_from_options,
+    entries,
     metadata_from_options,
     options_from_config,
     tensors_from,
@@ -55,12 +57,16 @@ def read(
     has_softmax = softmax and "lm/softmax/b" in names
     by_characters = "char_cnn" in settings
     table = "lm/char_embed" if by_characters else "lm/embedding"
+    if table not in names:
+        raise FormatError(index_file, "array missing", key=table)
     rows = {}
     for name in (table, "lm/softmax/b"):
         if name in names:
             rows[name] = (bundle.shape(name) or (0,))[0]
-    if table not in names:
-        raise FormatError(index_file, "array missing", key=table)
+            if not rows[name] and name != "lm/char_embed":
+                raise FormatError(index_file, "array is empty", key=name)
+    if by_characters:
+        check_character_rows(rows[table], table, index_file)
     config = config_from_options(
         settings,
         options_file,
@@ -71,8 +77,9 @@ def read(
 
     def read_entry(entry: Entry) -> Array:
         name = graph_name(entry.name, one_layer=config.layers == 1)
-        if name == "lm/softmax/W" and name not in names and table == "lm/embedding":
-            name = table  # trained with share_embedding_softmax
+        shared = table == "lm/embedding" and settings.get("share_embedding_softmax")
+        if name == "lm/softmax/W" and name not in names and shared:
+            name = table
         if name not in names:
             raise FormatError(index_file, "array missing", key=name)
         if bundle.shape(name) != entry.shape:
@@ -92,7 +99,10 @@ def read(
                 found=array.dtype,
                 expected="floating point",
             )
-        return array.astype(np.float32, copy=False)
+        return as_float32(array)
+
+    known = {graph_name(e.name, one_layer=config.layers == 1) for e in entries(config)}
+    check_no_others(names, known, index_file, by_characters=by_characters)
 
     return Checkpoint(
         config=config,

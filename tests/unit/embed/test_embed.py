@@ -257,9 +257,6 @@ def test_wrong_arguments_are_refused_before_anything_is_read(
     ("arguments", "message"),
     [
         ({"device": "gpu"}, "device: expected 'auto', 'cpu' or, .*'cuda', found 'gpu'"),
-            {"device": "gpu"},
-            "device: expected 'auto', 'cpu' or, where torch sees a GPU, 'cuda', found 'gpu'",
-        ),
         ({"dtype": "float16"}, "dtype: expected one of float32, .*found 'float16'"),
         ({"dtype": torch.float32}, "dtype: expected one of float32, .*found torch.float32"),
         ({"start": "hot"}, "start: expected one of zeros, warm, carry, found 'hot'"),
@@ -270,12 +267,10 @@ def test_wrong_arguments_of_a_model(arguments: dict[str, Any], message: str) -> 
     with pytest.raises(InputError, match=message):
         Elmo(untrained_checkpoint(), **arguments)
 
-    with pytest.raises(InputError, match=r"^device: .* a GPU, 'cuda', found 'cuda:1'$"):
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_without_cuda() -> None:
-    with pytest.raises(
-        InputError, match=r"^device: .* where torch sees a GPU, 'cuda', found 'cuda:1'$"
-    ):
+    with pytest.raises(InputError, match=r"^device: .* a GPU, 'cuda', found 'cuda:1'$"):
         Elmo(untrained_checkpoint(), device="cuda:1")
 
 

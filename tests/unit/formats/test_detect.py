@@ -182,7 +182,6 @@ def test_a_file_of_something_else(octets: bytes, found: str, tmp_path: Path) -> 
             elmokit.load(tmp_path / name)
 
 
-@pytest.mark.xfail(strict=True, reason="src: a web page is known by its first bytes alone")
 @pytest.mark.parametrize(
     "octets", [b"<!doctype html><html>", b"\n  <!DOCTYPE html>", b"<HTML>", b"\xef\xbb\xbf<html>"]
 )
@@ -212,7 +211,6 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         elmokit.load(tmp_path / "model.bin")
 
 
-@pytest.mark.xfail(strict=True, reason="src: exists raises OSError for a name that is too long")
 @pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000 + "x"])
 def test_a_name_that_is_too_long(name: str) -> None:
     with pytest.raises(elmokit.ElmoError, match=r"aaa|a/a"):

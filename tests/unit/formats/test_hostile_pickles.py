@@ -198,7 +198,6 @@ def test_no_instruction_runs(name: str, zipped: bool, folder: Path, marker: Path
     assert not marker.exists()
 
 
-@pytest.mark.xfail(strict=True, reason="src: torch's advice to let it run is passed on, in bold")
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_the_message_does_not_advise_to_run_it(wrapping: str, folder: Path, marker: Path) -> None:
     (folder / "encoder.pkl").write_bytes(WRAPPINGS[wrapping](payload("exec", marker)))
@@ -210,7 +209,6 @@ def test_the_message_does_not_advise_to_run_it(wrapping: str, folder: Path, mark
     assert "two options" not in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="src: torch warns that this looks like TorchScript")
 def test_no_warning_of_torch_comes_through(folder: Path, marker: Path) -> None:
     (folder / "encoder.pkl").write_bytes(WRAPPINGS["forged script"](payload("exec", marker)))
     with warnings.catch_warnings(record=True) as caught, pytest.raises(elmokit.FormatError):

@@ -134,7 +134,6 @@ def test_stock_sizes(folder: Path, named: object) -> None:
         detect.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: is_file raises OSError for a name that is too long")
 @pytest.mark.parametrize("named", ["a" * 300, "a/" * 3000])
 def test_a_config_path_that_is_too_long(folder: Path, named: str) -> None:
     change_json(folder / "config.json", setting("config_path", named))
@@ -187,17 +186,17 @@ def test_missing_option(folder: Path, file: str, path: str) -> None:
         ("encoder.dim", 6.5, "(key 'dim'): expected a number, found 6.5"),
         ("encoder.dim", True, "(key 'dim'): expected a number, found True"),
         ("encoder.dim", 0, "lstm_dim: expected a number above 0, found 0"),
-        ("encoder.n_layers", -2, "layers: expected a number above 0, found -2"),
+        ("encoder.n_layers", -2, "layers: expected 1 to 1000, found -2"),
         ("encoder.cell_clip", "3", "(key 'cell_clip'): expected a number, found '3'"),
         ("encoder.cell_clip", -3, "cell_clip: expected a number above 0, found -3.0"),
-        ("encoder.cell_clip", float("nan"), "cell_clip: expected a number above 0, found nan"),
+        ("encoder.cell_clip", float("nan"), "(key 'cell_clip'): expected a number, found nan"),
         ("token_embedder.char_dim", None, "(key 'char_dim'): expected a number, found None"),
         ("token_embedder.filters", [[9, 2]], "found [9, 2]"),
         ("token_embedder.filters", None, "token_embedder.filters: expected a list, found None"),
         ("token_embedder.activation", "gelu", "found 'gelu'"),
-        ("token_embedder.n_highway", -1, "highway_layers: expected 0 or more, found -1"),
+        ("token_embedder.n_highway", -1, "highway_layers: expected 0 to 1000, found -1"),
         ("token_embedder.n_highway", "1", "expected int, found '1'"),
-        ("token_embedder.max_characters_per_token", 2, "expected at least 3, found 2"),
+        ("token_embedder.max_characters_per_token", 2, "expected 3 to 10000, found 2"),
     ],
 )
 def test_wrong_option(folder: Path, path: str, value: object, problem: str) -> None:
@@ -206,7 +205,6 @@ def test_wrong_option(folder: Path, path: str, value: object, problem: str) -> N
         detect.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: float() of a huge whole number overflows")
 def test_a_number_beyond_all_bounds(folder: Path) -> None:
     change_json(folder / "sizes.json", setting("encoder.cell_clip", 10**400))
     with refuses(folder / "sizes.json", "cell_clip"):
@@ -316,7 +314,6 @@ def test_wrong_lines(folder: Path, change: Callable[[list[str]], list[str]], pro
         detect.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: int() refuses more than 4300 digits with ValueError")
 def test_an_id_beyond_all_bounds(folder: Path) -> None:
     with (folder / "word.dic").open("a", encoding="utf-8") as stream:
         stream.write("a\t" + "1" * 5000 + "\n")
@@ -421,7 +418,6 @@ def compressed_rows(tensor: Tensor) -> Tensor:
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR:UserWarning", "ignore:Sparse invariant:UserWarning")
-@pytest.mark.xfail(strict=True, reason="src: tensors without plain memory end in a RuntimeError")
 @pytest.mark.parametrize("make", [lambda tensor: tensor.to("meta"), compressed_rows])
 def test_tensors_without_plain_memory(folder: Path, make: Callable[[Tensor], Tensor]) -> None:
     change_tensors(folder / "encoder.pkl", replaced(make))
@@ -429,7 +425,6 @@ def test_tensors_without_plain_memory(folder: Path, make: Callable[[Tensor], Ten
         detect.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: the memory that a tensor claims is asked for")
 def test_a_stretched_tensor(folder: Path) -> None:
     """One number in the file can pass for a tensor of any size."""
     size = 10**7
@@ -485,7 +480,6 @@ def test_the_older_file_format(folder: Path) -> None:
     assert_same(detect.read(folder), model(MANY_LANGS))
 
 
-@pytest.mark.xfail(strict=True, reason="src: weights that the sizes do not speak of are dropped")
 @pytest.mark.parametrize(
     ("path", "value", "key"),
     [
@@ -573,7 +567,6 @@ def test_models_of_bilm_cannot_be_written(config: ModelConfig, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.xfail(strict=True, reason="src: the tokeniser is dropped without a word")
 def test_a_tokeniser_that_cannot_be_written(tmp_path: Path) -> None:
     checkpoint = model(replace(MANY_LANGS, tokeniser="whitespace"))
     with refuses_input("the many-langs format cannot express", "tokeniser"):

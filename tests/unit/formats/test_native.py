@@ -188,7 +188,6 @@ def test_a_manifest_that_lists_no_file(folder: Path, name: str) -> None:
         native.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: is_file raises OSError for a name that is too long")
 def test_a_manifest_with_a_name_that_is_too_long(folder: Path) -> None:
     def change(values: dict[str, Any]) -> None:
         values["files"]["a" * 300] = {"size": 1, "sha256": "x"}
@@ -198,7 +197,6 @@ def test_a_manifest_with_a_name_that_is_too_long(folder: Path) -> None:
         native.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: a vocabulary that is not listed is dropped unsaid")
 def test_a_manifest_that_has_lost_a_line(tmp_path: Path) -> None:
     """A softmax can do without its words, so nothing else would tell that they are gone."""
     native.write(model(replace(BASE, softmax_size=9)), tmp_path / "model")
@@ -223,7 +221,6 @@ def test_another_version(folder: Path, version: object) -> None:
         native.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: True == 1 == 1.0")
 @pytest.mark.parametrize("version", [True, 1.0])
 def test_a_version_that_only_looks_right(folder: Path, version: object) -> None:
     change_config(folder, "format_version", version)
@@ -256,7 +253,7 @@ def test_an_unknown_key(folder: Path) -> None:
         ("model.layers", 2.0, "model.layers: expected int, found 2.0"),
         ("model.layers", True, "model.layers: expected int, found True"),
         ("model.layers", None, "model.layers: expected int, found None"),
-        ("model.layers", 0, "layers: expected a number above 0, found 0"),
+        ("model.layers", 0, "layers: expected 1 to 1000, found 0"),
         ("model.cell_clip", "3", "model.cell_clip: expected float, found '3'"),
         ("model.cell_clip", 0, "cell_clip: expected a number above 0, found 0.0"),
         ("model.cell_clip", float("nan"), "cell_clip: expected a number above 0, found nan"),
@@ -286,7 +283,6 @@ def test_a_wrong_config(folder: Path, path: str, value: object, problem: str) ->
         native.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: neither bounded nor checked to be finite")
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -304,7 +300,6 @@ def test_numbers_beyond_all_bounds(folder: Path, path: str, value: object) -> No
         native.read(folder)
 
 
-@pytest.mark.xfail(strict=True, reason="src: every expected tensor is named before any is missed")
 @pytest.mark.parametrize("path", ["model.layers", "model.characters.highway_layers"])
 def test_more_layers_than_anyone_can_count(folder: Path, path: str) -> None:
     change_config(folder, path, 10**9)
@@ -591,7 +586,6 @@ def test_words_that_cannot_be_written(config: ModelConfig, line: str, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.xfail(strict=True, reason="src: a lone surrogate ends in a UnicodeEncodeError")
 @pytest.mark.parametrize("place", ["vocabulary", "metadata"])
 def test_text_without_bytes(place: str, tmp_path: Path) -> None:
     if place == "vocabulary":
