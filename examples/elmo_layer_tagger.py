@@ -80,10 +80,10 @@ def main() -> None:
     for epoch in range(1, EPOCHS + 1):
         print(f"epoch {epoch:2}  loss {_train_epoch(tagger, optimiser, sentences, tags):.3f}")
 
-    for number, mix in enumerate(tagger.elmo.mixes):
-        assert isinstance(mix, elmokit.ScalarMix)
-        weights = " ".join(f"{weight:.3f}" for weight in mix.normalised_weights().tolist())
-        print(f"mix {number}  weights {weights}  gamma {mix.gamma.item():.3f}")
+    for number, mix_weights in enumerate(tagger.elmo.mix_weights()):
+        print(
+            f"mix {number}  weights", " ".join(f"{weight:.3f}" for weight in mix_weights.tolist())
+        )
 
     tagger.eval()
     words = NEW_SENTENCE.split()

@@ -17,6 +17,7 @@ BYTE_ALPHABET_SIZE = 261
 # Far beyond any model; they keep a damaged file from asking for all the memory there is.
 MOST_CHARACTERS = 10_000
 MOST_LAYERS = 1_000
+MOST_OF_ANYTHING = 2**40
 
 
 class _Fields:
@@ -85,8 +86,12 @@ def _value_of(hint: Any, value: Any, where: str) -> Any:  # noqa: PLR0911
 def _require_positive(config: object, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
-        if value is not None and not (value > 0 and math.isfinite(value)):
+        if value is None:
+            continue
+        if not value > 0:
             raise InputError(f"{name}: expected a number above 0, found {value!r}")
+        if value > MOST_OF_ANYTHING:
+            raise InputError(f"{name}: expected a number of ordinary size, found {value!r}")
 
 
 def _require_range(config: object, name: str, least: int, most: int) -> None:

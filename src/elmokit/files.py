@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -43,8 +44,9 @@ def replacing_folder(
     try:
         beside.mkdir()
         yield beside
+        mode = _mode_of_new_files(beside)
         for file in beside.iterdir():
-            file.chmod(0o666 & ~_umask())  # safetensors makes files that only the owner reads
+            file.chmod(mode)  # safetensors makes files that only the owner reads
             _sync(file)
         _sync(beside)
         _swap(beside, destination)
@@ -109,11 +111,12 @@ def _beside(destination: Path) -> Path:
     return parent / f".{destination.name[:40]}.{secrets.token_hex(4)}.partial"
 
 
-def _umask() -> int:
-    # The only way to read it is to set it.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def _mode_of_new_files(folder: Path) -> int:
+    probe = folder / ".mode"
+    probe.touch()
+    mode = stat.S_IMODE(probe.stat().st_mode)
+    probe.unlink()
+    return mode
 
 
 def _sync(path: Path) -> None:

@@ -33,12 +33,14 @@ from elmokit.formats.bilm_arrays import (
     as_float32,
     check_character_rows,
     check_no_others,
+    entries,
+    tensors_from,
+)
+from elmokit.formats.bilm_options import (
     check_writable,
     config_from_options,
-    entries,
     metadata_from_options,
     options_from_config,
-    tensors_from,
 )
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, Shape
 from elmokit.text.vocabulary import Vocabulary

@@ -75,6 +75,8 @@ def detect(source: Path) -> str:
         return tf_checkpoint.NAME
     if not exists(source):
         raise FormatError(source, "no such file or folder")
+    if not is_file(source):
+        raise FormatError(source, "is neither a file nor a folder")
     if source.suffix in bilm_hdf5.SUFFIXES:
         return bilm_hdf5.NAME
     if source.name.endswith(tf_checkpoint.INDEX_SUFFIX) or ".data-" in source.name:

@@ -21,6 +21,7 @@ from torch import Tensor
 from elmokit.config import PAPER_FILTERS, CharacterConfig, Marks, ModelConfig, WordConfig
 from elmokit.errors import FormatError, InputError
 from elmokit.files import is_file, read_json, read_text, replacing_folder, write_json, write_text
+from elmokit.formats.bilm_options import metadata_from_options
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, Shape, config_error
 from elmokit.text.vocabulary import Vocabulary
 
@@ -91,6 +92,7 @@ def read(folder: Path) -> Checkpoint:
         tensors=tensors,
         vocabulary=None if words is None else Vocabulary(words, marks=MARKS),
         characters=characters,
+        metadata=metadata_from_options(read_json(folder / CONFIG_FILE), folder / CONFIG_FILE),
         source_format=NAME,
     ).validated(folder)
 
@@ -101,7 +103,10 @@ def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> N
     config = checkpoint.config
     _check_writable(config)
     with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
-        write_json(partial / CONFIG_FILE, {"config_path": SIZES_FILE})
+        write_json(
+            partial / CONFIG_FILE,
+            {"config_path": SIZES_FILE, "elmokit": {"metadata": checkpoint.metadata}},
+        )
         write_json(partial / SIZES_FILE, _sizes(config))
         if checkpoint.characters is not None:
             _write_dictionary(partial / CHARACTERS_FILE, checkpoint.characters)
@@ -392,5 +397,6 @@ def _option(section: dict[str, Any], key: str, kind: type, file: Path) -> Any:
     value = section.get(key)
     wanted = (int, float) if kind is float else (int,)
     if not isinstance(value, wanted) or isinstance(value, bool) or not abs(value) < 2**64:
-        raise FormatError(file, "wrong option", key=key, found=repr(value), expected="a number")
+        expected = "a number" if kind is float else "a whole number"
+        raise FormatError(file, "wrong option", key=key, found=repr(value), expected=expected)
     return kind(value)

@@ -16,11 +16,7 @@ from elmokit.formats.bilm_arrays import (
     as_float32,
     check_character_rows,
     check_no_others,
-    check_writable,
-    config_from_options,
     entries,
-    metadata_from_options,
-    options_from_config,
     tensors_from,
 )
 from elmokit.formats.bilm_hdf5 import (
@@ -29,6 +25,12 @@ from elmokit.formats.bilm_hdf5 import (
     find_options,
     vocabulary_for,
     write_vocabulary,
+)
+from elmokit.formats.bilm_options import (
+    check_writable,
+    config_from_options,
+    metadata_from_options,
+    options_from_config,
 )
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint
 from elmokit.formats.tensor_bundle import TensorBundle, write_bundle

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmokit.nn.row_multiple import pad_rows, whole_blocks
+from elmokit.nn.row_blocks import blocks, joined, pad_rows, rows_per_block
 
 # Input products are made for this many tokens at a time, so that a very long sentence needs
 # memory for its outputs but never for all of its gates at once.
@@ -76,23 +76,22 @@ class ProjectedLSTM(nn.Module):
         row has ended, and the cell (B, H) and hidden (B, P) at each row's own end.
         """
         rows, steps, width = inputs.shape
-        blocks = whole_blocks(rows)
         recurrent_weight = self.recurrent_weight.t()  # (P, 4H)
         bias = self.bias + self._forget_offset()  # (4H,)
         cell, hidden = pad_rows(cell), pad_rows(hidden)  # (blocks, H), (blocks, P)
+        block = rows_per_block(inputs)
         outputs = [inputs.new_zeros(rows, 0, self.output_dim)]
-        chunk = max(1, TOKENS_PER_PRODUCT // max(blocks, 1))
+        chunk = max(1, TOKENS_PER_PRODUCT // max(len(cell), 1))
         for first in range(0, steps, chunk):
             chunk_inputs = inputs[:, first : first + chunk].transpose(0, 1)  # (chunk, B, D)
-            tokens = chunk_inputs.reshape(-1, width)
-            gates = F.linear(pad_rows(tokens), self.input_weight, bias)[: len(tokens)]
-            input_gates = pad_rows(gates.view(-1, rows, gates.shape[1]), dim=1)
+            input_gates = self._input_gates(chunk_inputs.reshape(-1, width), bias)
+            input_gates = pad_rows(input_gates.view(-1, rows, input_gates.shape[1]), dim=1)
             chunk_outputs = []
             for offset, step_gates in enumerate(input_gates.unbind(0)):  # (blocks, 4H)
                 count = active[first + offset]
-                part = whole_blocks(count)
+                part = -(-count // block) * block  # the whole blocks that hold active rows
                 step_cell, step_hidden = self._step(
-                    torch.addmm(step_gates[:part], hidden[:part], recurrent_weight), cell[:part]
+                    step_gates[:part], hidden[:part], cell[:part], recurrent_weight
                 )
                 if count == rows:
                     cell, hidden = step_cell, step_hidden
@@ -105,7 +104,24 @@ class ProjectedLSTM(nn.Module):
             outputs.append(torch.stack(chunk_outputs, dim=1))
         return torch.cat(outputs, dim=1), cell[:rows], hidden[:rows]
 
-    def _step(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    def _input_gates(self, tokens: Tensor, bias: Tensor) -> Tensor:
+        """What the inputs (N, D) add to the gates: (N, 4H)."""
+        pieces = [F.linear(block, self.input_weight, bias) for block in blocks(pad_rows(tokens))]
+        return joined(pieces)[: len(tokens)]
+
+    def _step(
+        self, gates: Tensor, hidden: Tensor, cell: Tensor, recurrent_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Run one step of whole blocks of rows."""
+        pieces = [
+            self._step_block(torch.addmm(block_gates, block_hidden, recurrent_weight), block_cell)
+            for block_gates, block_hidden, block_cell in zip(
+                blocks(gates), blocks(hidden), blocks(cell), strict=True
+            )
+        ]
+        return joined([piece[0] for piece in pieces]), joined([piece[1] for piece in pieces])
+
+    def _step_block(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         """From the summed gates (B, 4H) and the cell (B, H) to the next cell and hidden."""
         input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=1)
         cell = torch.addcmul(forget_gate.sigmoid() * cell, input_gate.sigmoid(), candidate.tanh())

@@ -3,11 +3,14 @@
 N tokens, C characters in a row, P size of the token vector
 """
 
+from itertools import repeat
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
 from elmokit.nn.char_cnn import CharacterCNN
-from elmokit.nn.row_multiple import pad_rows
+from elmokit.nn.row_blocks import blocks, joined, pad_rows
 
 
 class TokenEncoder(nn.Module):
@@ -36,16 +39,21 @@ class TokenEncoder(nn.Module):
 
     def forward(self, character_ids: Tensor | None, word_ids: Tensor | None) -> Tensor:
         """Map character ids (N, C) and/or word ids (N,) to token vectors (N, P)."""
+        count = len(character_ids if character_ids is not None else cast(Tensor, word_ids))
+        parts = (
+            repeat(None) if ids is None else blocks(pad_rows(ids))
+            for ids in (character_ids, word_ids)
+        )
+        vectors = [self._encode(*part) for part in zip(*parts, strict=False)]
+        return joined(vectors)[:count]
+
+    def _encode(self, character_ids: Tensor | None, word_ids: Tensor | None) -> Tensor:
         features = []
         if self.words is not None:
             assert word_ids is not None, "this model reads word ids"
-            count = len(word_ids)
-            features.append(self.words(pad_rows(word_ids)))
+            features.append(self.words(word_ids))
         if self.characters is not None:
             assert character_ids is not None, "this model reads character ids"
-            count = len(character_ids)
-            features.append(self.characters(pad_rows(character_ids)))
-        vectors = torch.cat(features, dim=1) if len(features) > 1 else features[0]
-        if self.projection is not None:
-            vectors = self.projection(vectors)
-        return vectors[:count]
+            features.append(self.characters(character_ids))
+        vectors = features[0] if len(features) == 1 else torch.cat(features, dim=1)
+        return vectors if self.projection is None else cast(Tensor, self.projection(vectors))

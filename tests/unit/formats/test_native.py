@@ -300,6 +300,24 @@ def test_numbers_beyond_all_bounds(folder: Path, path: str, value: object) -> No
         native.read(folder)
 
 
+@pytest.mark.parametrize("digits", [400, 4300])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "model.lstm_dim",
+        "model.projection_dim",
+        "model.softmax_size",
+        "model.characters.alphabet_size",
+        "model.characters.embedding_dim",
+    ],
+)
+def test_sizes_beyond_all_bounds(folder: Path, path: str, digits: int) -> None:
+    """JSON gives up at 4301 digits only, and so does the text of a shape made of them."""
+    change_config(folder, path, int("9" * digits))
+    with pytest.raises(elmokit.FormatError):
+        native.read(folder)
+
+
 @pytest.mark.parametrize("path", ["model.layers", "model.characters.highway_layers"])
 def test_more_layers_than_anyone_can_count(folder: Path, path: str) -> None:
     change_config(folder, path, 10**9)
