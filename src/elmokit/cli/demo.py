@@ -55,9 +55,8 @@ def command(model: ModelOption = None, as_json: Json = False) -> None:
     console.print(table)
     if not trained:
         console.print(
-            "This model is [bold]untrained[/bold]: its weights are random. It shows that layer 0 "
-            "knows the word alone\nand the layers above its context; what is near to what means "
-            "nothing."
+            "This model is [bold]untrained[/bold]: its weights are random. Layer 0 knows the word "
+            "alone and the layers above know its context, but what is near to what means nothing."
         )
     console.print(
         "\nNext: elmo embed FILE -o vectors.h5 --layers all\n"

@@ -36,8 +36,6 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.
 BUDGETS_PER_WINDOW = 8
 MOST_SENTENCES_PER_WINDOW = 10_000
 
-SENTENCES_PER_STEP = 256
-
 
 class Elmo:
     """A loaded biLM that embeds text; make one with `elmokit.load`."""

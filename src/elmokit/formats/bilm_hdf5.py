@@ -76,20 +76,20 @@ def read(
 
     ``token_embedding`` replaces the character input by embeddings dumped for a vocabulary.
     """
-    files = _find_files(source, options, token_embedding)
+    files = _find_files(source, options)
     settings = read_json(files.options)
     with _opened(files.weights) as weights:
         names = set(weights)  # by listing: looking a name up would follow a link
-        by_characters = token_embedding is None and "char_embed" in names
-        if not by_characters and "embedding" not in names and files.embedding is None:
-            key = "char_embed" if "char_cnn" in settings else "embedding"
-            raise FormatError(files.weights, "array missing", key=key)
-        embedding_file = None if by_characters else (token_embedding or files.embedding)
-        if embedding_file is None or ("embedding" in names and token_embedding is None):
-            embedding_file = files.weights
-        softmax_file = files.weights if "softmax" in names else files.softmax
+    by_characters = token_embedding is None and "char_embed" in names
+    embedding_file = files.weights if "embedding" in names else files.embedding
+    if token_embedding is not None:
+        embedding_file = token_embedding
+    softmax_file = files.weights if "softmax" in names else files.softmax
     if not softmax:
         softmax_file = None
+    if not by_characters and embedding_file is None:
+        key = "char_embed" if "char_cnn" in settings else "embedding"
+        raise FormatError(files.weights, "array missing", key=key)
 
     places = {"embedding": embedding_file, "softmax/W": softmax_file, "softmax/b": softmax_file}
     characters = _read_characters(files.weights) if by_characters else None
@@ -97,7 +97,9 @@ def read(
         settings,
         files.options,
         alphabet_size=None if characters is None else len(characters),
-        vocabulary_size=None if by_characters else _row_count(embedding_file, "embedding"),
+        vocabulary_size=None
+        if by_characters or embedding_file is None
+        else _row_count(embedding_file, "embedding"),
         softmax_size=None if softmax_file is None else _row_count(softmax_file, "softmax/b"),
     )
 
@@ -113,13 +115,14 @@ def read(
         known |= {_short_name(name) for name in known}
         check_no_others(_array_names(weights), known, files.weights, by_characters=by_characters)
     tensors = tensors_from(config, read_entry)
+    vocabulary = vocabulary or find_vocabulary(config, files.weights.parent)
     return Checkpoint(
         config=config,
         tensors=tensors,
-        vocabulary=vocabulary_for(config, vocabulary, files.weights.parent),
+        vocabulary=None if vocabulary is None else read_vocabulary(vocabulary),
         metadata=metadata_from_options(settings, files.options),
         source_format=NAME,
-    ).validated(files.weights)
+    ).validated(files.weights, config_file=files.options, vocabulary_file=vocabulary)
 
 
 def write(checkpoint: Checkpoint, destination: Path, *, overwrite: bool = False) -> None:
@@ -187,17 +190,15 @@ def write_vocabulary(file: Path, vocabulary: Vocabulary) -> None:
     write_text(file, "".join(f"{word}\n" for word in vocabulary.words))
 
 
-def vocabulary_for(config: ModelConfig, given: Path | None, folder: Path) -> Vocabulary | None:
-    """Read the vocabulary that was given, or the folder's where the model has a use for it.
+def find_vocabulary(config: ModelConfig, folder: Path) -> Path | None:
+    """Find the folder's one vocabulary file, where the model has a use for it.
 
     Word input cannot do without one; a softmax can be read and kept without its words.
     """
-    if given is not None:
-        return read_vocabulary(given)
     found = sorted(folder.glob("*vocab*.txt"))
     if config.words is None and (config.softmax_size is None or not found):
         return None
-    return read_vocabulary(_only(found, folder, "vocabulary file", "vocabulary="))
+    return _only(found, folder, "vocabulary file", "vocabulary=")
 
 
 def find_options(folder: Path) -> Path:
@@ -208,7 +209,7 @@ def find_options(folder: Path) -> Path:
     return _only(sorted(folder.glob("*options*.json")), folder, "options file", "options=")
 
 
-def _find_files(source: Path, options: Path | None, token_embedding: Path | None) -> _Files:
+def _find_files(source: Path, options: Path | None) -> _Files:
     folder = source if source.is_dir() else source.parent
     kinds: dict[str, list[Path]] = {"weights": [], "embedding": [], "softmax": []}
     broken: list[FormatError] = []
@@ -239,7 +240,7 @@ def _find_files(source: Path, options: Path | None, token_embedding: Path | None
     return _Files(
         options=options,
         weights=weights,
-        embedding=token_embedding or (_single(kinds["embedding"]) if alone else None),
+        embedding=_single(kinds["embedding"]) if alone else None,
         softmax=_single(kinds["softmax"]) if alone else None,
     )
 

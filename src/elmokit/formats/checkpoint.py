@@ -52,8 +52,19 @@ class Checkpoint:
     source_format: str = "native"
     """The format it was read from."""
 
-    def validated(self, file: Path) -> Self:
-        """Check names, shapes, values and word lists against the config; errors name ``file``."""
+    def validated(
+        self,
+        file: Path,
+        *,
+        config_file: Path | None = None,
+        vocabulary_file: Path | None = None,
+        characters_file: Path | None = None,
+    ) -> Self:
+        """Check names, shapes, values and word lists against the config.
+
+        Errors name the file that they are about: ``file`` holds the weights, and the rest unless
+        it has a file of its own.
+        """
         expected = expected_tensors(self.config)
         if any(name.startswith("start_state.") for name in self.tensors):
             expected |= start_state_tensors(self.config)
@@ -76,10 +87,15 @@ class Checkpoint:
                     key=name,
                     hint="the file is damaged or its training diverged",
                 )
-        self._check_word_lists(file)
+        self._check_vocabulary(vocabulary_file or file)
+        self._check_characters(characters_file or file)
+        try:
+            tokeniser_named(self.config.tokeniser)
+        except InputError as error:
+            raise config_error(config_file or file, error) from error
         return self
 
-    def _check_word_lists(self, file: Path) -> None:
+    def _check_vocabulary(self, file: Path) -> None:
         config = self.config
         if config.words is not None:
             if self.vocabulary is None:
@@ -109,6 +125,9 @@ class Checkpoint:
                 found=f"{len(self.vocabulary)} words",
                 expected=f"{config.softmax_size}",
             )
+
+    def _check_characters(self, file: Path) -> None:
+        config = self.config
         if config.characters is not None and config.characters.alphabet == "dictionary":
             count = len(self.characters or ())
             if count != config.characters.alphabet_size:
@@ -119,7 +138,6 @@ class Checkpoint:
                     expected=f"{config.characters.alphabet_size}",
                 )
         try:
-            tokeniser_named(config.tokeniser)
             TokenIndexer.for_model(config, vocabulary=self.vocabulary, characters=self.characters)
         except InputError as error:
             raise config_error(file, error) from error

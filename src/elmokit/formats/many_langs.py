@@ -94,7 +94,12 @@ def read(folder: Path) -> Checkpoint:
         characters=characters,
         metadata=metadata_from_options(read_json(folder / CONFIG_FILE), folder / CONFIG_FILE),
         source_format=NAME,
-    ).validated(folder)
+    ).validated(
+        folder,
+        config_file=sizes_file,
+        vocabulary_file=folder / WORDS_FILE,
+        characters_file=folder / CHARACTERS_FILE,
+    )
 
 
 def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> None:

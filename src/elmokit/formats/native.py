@@ -77,7 +77,12 @@ def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
         characters=characters,
         metadata=metadata,
         source_format=NAME,
-    ).validated(weights_file)
+    ).validated(
+        weights_file,
+        config_file=config_file,
+        vocabulary_file=None if vocabulary is None else folder / VOCABULARY_FILE,
+        characters_file=folder / CHARACTERS_FILE,
+    )
 
 
 def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> None:

@@ -23,7 +23,8 @@ from elmokit.formats.bilm_hdf5 import (
     OPTIONS_FILE,
     VOCABULARY_FILE,
     find_options,
-    vocabulary_for,
+    find_vocabulary,
+    read_vocabulary,
     write_vocabulary,
 )
 from elmokit.formats.bilm_options import (
@@ -106,13 +107,14 @@ def read(
     known = {graph_name(e.name, one_layer=config.layers == 1) for e in entries(config)}
     check_no_others(names, known, index_file, by_characters=by_characters)
 
+    vocabulary = vocabulary or find_vocabulary(config, folder)
     return Checkpoint(
         config=config,
         tensors=tensors_from(config, read_entry),
-        vocabulary=vocabulary_for(config, vocabulary, folder),
+        vocabulary=None if vocabulary is None else read_vocabulary(vocabulary),
         metadata=metadata_from_options(settings, options_file),
         source_format=NAME,
-    ).validated(index_file)
+    ).validated(index_file, config_file=options_file, vocabulary_file=vocabulary)
 
 
 def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> None:

@@ -359,7 +359,7 @@ def test_vocabulary_of_another_length(count: int, tmp_path: Path) -> None:
     words = vocabulary(20).words[:count]
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     found = f"expected 7, found {count} words" if count else "lacks a mark"
-    with refuses(folder / "weights.hdf5", "vocabulary", found):
+    with refuses(folder / "vocab.txt", "vocabulary", found):
         detect.read(folder)
 
 
@@ -368,7 +368,7 @@ def test_softmax_vocabulary_of_another_length(tmp_path: Path) -> None:
     written(folder, replace(BASE, softmax_size=9))
     bilm_hdf5.write_vocabulary(folder / "vocab.txt", vocabulary(8))
     with refuses(
-        folder / "weights.hdf5", "vocabulary and softmax differ", "expected 9, found 8 words"
+        folder / "vocab.txt", "vocabulary and softmax differ", "expected 9, found 8 words"
     ):
         detect.read(folder)
     assert detect.read(folder, softmax=False).config == BASE
@@ -380,7 +380,7 @@ def test_vocabulary_without_a_mark(mark: str, tmp_path: Path) -> None:
     written(folder, WORDS)
     text = (folder / "vocab.txt").read_text(encoding="utf-8").replace(f"{mark}\n", "other\n", 1)
     (folder / "vocab.txt").write_text(text, encoding="utf-8")
-    with refuses(folder / "weights.hdf5", f"vocabulary lacks a mark: expected {mark}"):
+    with refuses(folder / "vocab.txt", f"vocabulary lacks a mark: expected {mark}"):
         detect.read(folder)
 
 
@@ -926,7 +926,7 @@ def test_more_layers_than_anyone_can_count(folder: Path, path: str, key: str) ->
 
 def test_an_unknown_tokeniser(folder: Path) -> None:
     change_json(folder / "options.json", setting("elmokit.tokeniser", "sentencepiece"))
-    with refuses(folder / "weights.hdf5", "unknown tokeniser 'sentencepiece'", "words"):
+    with refuses(folder / "options.json", "unknown tokeniser 'sentencepiece'", "words"):
         detect.read(folder)
 
 

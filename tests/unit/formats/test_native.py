@@ -464,7 +464,7 @@ def test_vocabulary_of_another_length(tmp_path: Path, count: int) -> None:
     words = Vocabulary(vocabulary(20).words[:count])
     native.write(replace(model(WORDS), vocabulary=words), folder)
     found = f"expected 7, found {count} words" if count else "lacks a mark"
-    with refuses(folder / "model.safetensors", "vocabulary", found):
+    with refuses(folder / "vocabulary.txt", "vocabulary", found):
         native.read(folder)
 
 
@@ -472,7 +472,7 @@ def test_softmax_vocabulary_of_another_length(tmp_path: Path) -> None:
     checkpoint = replace(model(replace(BASE, softmax_size=9)), vocabulary=vocabulary(8))
     native.write(checkpoint, tmp_path / "model")
     with refuses(
-        tmp_path / "model" / "model.safetensors",
+        tmp_path / "model" / "vocabulary.txt",
         "vocabulary and softmax differ in size: expected 9, found 8 words",
     ):
         native.read(tmp_path / "model")
@@ -484,7 +484,7 @@ def test_vocabulary_without_a_mark(tmp_path: Path, mark: str) -> None:
     words = Vocabulary("other" if word == mark else word for word in vocabulary(7).words)
     native.write(replace(model(WORDS), vocabulary=words), tmp_path / "model")
     with refuses(
-        tmp_path / "model" / "model.safetensors", f"vocabulary lacks a mark: expected {mark}"
+        tmp_path / "model" / "vocabulary.txt", f"vocabulary lacks a mark: expected {mark}"
     ):
         native.read(tmp_path / "model")
 
@@ -499,7 +499,7 @@ def test_no_vocabulary(tmp_path: Path) -> None:
 def test_characters_of_another_number(tmp_path: Path, characters: tuple[str, ...] | None) -> None:
     native.write(replace(model(MANY_LANGS), characters=characters), tmp_path / "model")
     with refuses(
-        tmp_path / "model" / "model.safetensors",
+        tmp_path / "model" / "characters.txt",
         f"differ in size: expected 10, found {len(characters or ())} characters",
     ):
         native.read(tmp_path / "model")
@@ -510,7 +510,7 @@ def test_characters_without_a_mark(tmp_path: Path, mark: str) -> None:
     checkpoint = model(MANY_LANGS)
     characters = tuple("x" if entry == mark else entry for entry in checkpoint.characters or ())
     native.write(replace(checkpoint, characters=characters), tmp_path / "model")
-    with refuses(tmp_path / "model" / "model.safetensors", f"dictionary lacks the mark {mark!r}"):
+    with refuses(tmp_path / "model" / "characters.txt", f"dictionary lacks the mark {mark!r}"):
         native.read(tmp_path / "model")
 
 

@@ -326,7 +326,7 @@ def test_options_of_a_word_model(folder: Path) -> None:
 def test_vocabulary_of_another_length(folder: Path, count: int) -> None:
     words = vocabulary(20).words[:count]
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
-    with refuses(folder / INDEX, "vocabulary and softmax", f"expected 9, found {count}"):
+    with refuses(folder / "vocab.txt", "vocabulary and softmax", f"expected 9, found {count}"):
         detect.read(folder)
     assert detect.read(folder, softmax=False).config == BASE
 
