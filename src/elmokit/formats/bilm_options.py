@@ -3,7 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from elmokit.config import BYTE_ALPHABET_SIZE, CharacterConfig, Marks, ModelConfig, WordConfig
+from elmokit.config import (
+    BYTE_ALPHABET_SIZE,
+    MOST_OF_ANYTHING,
+    CharacterConfig,
+    Marks,
+    ModelConfig,
+    WordConfig,
+)
 from elmokit.errors import FormatError, InputError
 from elmokit.formats.checkpoint import config_error
 
@@ -179,7 +186,7 @@ def _section(
 
 def _number(section: dict[str, Any], key: str, file: Path, parent: str, *, least: int = 1) -> int:
     value = _required(section, key, file, parent)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if type(value) is not int or not least <= value <= MOST_OF_ANYTHING:
         raise FormatError(
             file,
             "wrong option",
@@ -194,7 +201,7 @@ def _clip(lstm: dict[str, Any], key: str, file: Path) -> float | None:
     """Read a limit; absent, null and 0 mean none."""
     value = lstm.get(key)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not (number and 0 <= value < 2**64):
+    if value is not None and not (number and 0 <= value <= MOST_OF_ANYTHING):
         raise FormatError(
             file, "wrong option", key=f"lstm.{key}", found=repr(value), expected="a number or null"
         )

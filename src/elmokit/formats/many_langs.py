@@ -18,7 +18,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elmokit.config import PAPER_FILTERS, CharacterConfig, Marks, ModelConfig, WordConfig
+from elmokit.config import (
+    MOST_OF_ANYTHING,
+    PAPER_FILTERS,
+    CharacterConfig,
+    Marks,
+    ModelConfig,
+    WordConfig,
+)
 from elmokit.errors import FormatError, InputError
 from elmokit.files import is_file, read_json, read_text, replacing_folder, write_json, write_text
 from elmokit.formats.bilm_options import metadata_from_options
@@ -401,7 +408,11 @@ def _section(sizes: dict[str, Any], key: str, file: Path) -> dict[str, Any]:
 def _option(section: dict[str, Any], key: str, kind: type, file: Path) -> Any:
     value = section.get(key)
     wanted = (int, float) if kind is float else (int,)
-    if not isinstance(value, wanted) or isinstance(value, bool) or not abs(value) < 2**64:
+    if (
+        not isinstance(value, wanted)
+        or isinstance(value, bool)
+        or not abs(value) <= MOST_OF_ANYTHING
+    ):
         expected = "a number" if kind is float else "a whole number"
         raise FormatError(file, "wrong option", key=key, found=repr(value), expected=expected)
     return kind(value)
