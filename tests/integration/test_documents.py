@@ -13,13 +13,11 @@ import subprocess
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -121,15 +119,6 @@ def failing_line(error: BaseException, name: str, block: Block) -> int:
     return lines[0] if lines else block.line
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    count = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(count)
-
-
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_NAMES)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,23 +1,13 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from elmokit.cli.main import run
 from elmokit.formats import native
 from elmokit.pretrained.untrained import untrained_checkpoint
 
 Shell = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """Small products gain nothing from threads, and much is lost where cores are shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

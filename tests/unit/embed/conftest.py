@@ -1,7 +1,6 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-import torch
 
 from elmokit.config import CharacterConfig, ModelConfig, WordConfig
 from elmokit.embed.elmo import Elmo
@@ -26,15 +25,6 @@ WORD_CONFIG = ModelConfig(
     lstm_dim=24,
     projection_dim=8,
 )
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """Small products gain nothing from threads, and much is lost where cores are shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

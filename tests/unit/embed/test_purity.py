@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from elmokit.config import CharacterConfig, ModelConfig
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.start_state import Start
 from elmokit.pretrained.untrained import untrained_checkpoint
@@ -59,3 +61,26 @@ def test_a_second_call_gives_the_same_bits(sentences: list[str]) -> None:
     elmo.embed(sentences[200:300])
     for before, after in zip(first, elmo.embed(sentences[:200]), strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+LARGE = ModelConfig(
+    characters=CharacterConfig(filters=((1, 64), (3, 192)), highway_layers=1),
+    lstm_dim=512,
+    projection_dim=128,
+)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_as_large_as_trained_ones(sentences: list[str], threads: int) -> None:
+    """Without whole blocks of rows the largest difference here is above 1e-6."""
+    torch.set_num_threads(threads)
+    try:
+        elmo = Elmo(untrained_checkpoint(LARGE, scale=2.0), device="cpu")
+        together = elmo.embed(sentences[:40], layers="all")
+        elmo.runner.word_vectors.clear()
+        alone = elmo.embed(sentences[:40], layers="all", batch_tokens=1)
+    finally:
+        torch.set_num_threads(1)
+    assert max(float(np.abs(vectors).max()) for vectors in together) > 4
+    for one, other in zip(together, alone, strict=True):
+        assert np.abs(one - other).max() <= 1e-6
