@@ -69,17 +69,12 @@ def main() -> None:
     # The first batch of the reference starts from zeros itself and would favour them.
     kept = slice(arguments.rows, None)
     starts: tuple[Start, ...] = ("zeros", "warm")
-    report = {
-        start: {
-            name: gaps(
-                reference[kept],
-                outputs(arguments.model, texts, start, arguments.rows)[kept],
-                where,
-            )
-            for name, where in POSITIONS.items()
+    report = {}
+    for start in starts:
+        other = outputs(arguments.model, texts, start, arguments.rows)
+        report[start] = {
+            name: gaps(reference[kept], other[kept], where) for name, where in POSITIONS.items()
         }
-        for start in starts
-    }
     facts = {
         "model": arguments.model.name,
         "text": arguments.text.name,

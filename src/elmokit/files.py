@@ -127,6 +127,15 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Turn the system's refusals into our error."""
+    try:
+        yield
+    except OSError as error:
+        raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
+
+
 # What people have in place of a model without knowing, by a file's first bytes.
 _LOOK_ALIKES = {
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
@@ -140,11 +149,8 @@ _LOOK_ALIKES = {
 
 def looks_like(file: Path) -> str:
     """Say what a file seems to be from its first bytes."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(64)
-    except OSError as error:
-        raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
+    with _reading(file), file.open("rb") as stream:
+        head = stream.read(64)
     if not head:
         return "an empty file"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
@@ -156,10 +162,8 @@ def looks_like(file: Path) -> str:
 
 def read_bytes(file: Path) -> bytes:
     """Read a whole file; a missing or unreadable one is a `FormatError`."""
-    try:
+    with _reading(file):
         return file.read_bytes()
-    except OSError as error:
-        raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
 
 
 def read_text(file: Path) -> str:
@@ -214,8 +218,5 @@ def exists(path: Path) -> bool:
 
 def sha256_of(file: Path) -> str:
     """Give the SHA-256 of a file's content in hexadecimal."""
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise FormatError(file, f"cannot be read ({error.strerror or error})") from error
+    with _reading(file), file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from elmokit.errors import ElmoError, one_line
 from elmokit.version import __version__
 
 USER_MISTAKE, OUR_MISTAKE, INTERRUPTED = 2, 1, 130
+INTERRUPTION = "interrupted; no output was written"
 
 app = typer.Typer(
     name="elmo",
@@ -54,7 +55,7 @@ def run(arguments: list[str]) -> int:
     try:
         code = app(arguments, prog_name="elmo", standalone_mode=False)
     except KeyboardInterrupt:
-        return _fail("interrupted; no output was written", INTERRUPTED)
+        return _fail(INTERRUPTION, INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has left; there is nothing to tell
         return OUR_MISTAKE
@@ -63,7 +64,7 @@ def run(arguments: list[str]) -> int:
             traceback.print_exc()
         return _report(error)
     if code == INTERRUPTED:
-        return _fail("interrupted; no output was written", INTERRUPTED)
+        return _fail(INTERRUPTION, INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
@@ -76,7 +77,7 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError):
         return _fail(f"{error.filename or 'system'}: {error.strerror or error}", USER_MISTAKE)
     if name == "Abort":
-        return _fail("interrupted; no output was written", INTERRUPTED)
+        return _fail(INTERRUPTION, INTERRUPTED)
     return _fail(
         f"internal error, please report it: {name}: {error} (--debug shows where)", OUR_MISTAKE
     )

@@ -160,29 +160,24 @@ class ElmoLayer(nn.Module):
 
     def _run(self, inputs: Any) -> tuple[BiLMOutput, Tensor]:
         """Run the biLM; the outputs include the marks, the lengths do not."""
-        if isinstance(inputs, Tensor):
-            vectors, lengths = self._vectors_of_ids(inputs)
+        sentences = inputs if isinstance(inputs, Tensor) else self._tokens(inputs)
+        if not len(sentences):
+            raise InputError("inputs: expected at least one sentence, found an empty batch")
+        if isinstance(sentences, Tensor):
+            vectors, lengths = self._vectors_of_ids(sentences)
             marks = self._runner.word_vectors.compute([self._marks.begin, self._marks.end])
             rows = [
                 torch.cat([marks[:1], row[: int(length)], marks[1:]])
                 for row, length in zip(vectors, lengths, strict=True)
             ]
+            token_vectors = nn.utils.rnn.pad_sequence(rows, batch_first=True)  # (B, T + 2, P)
+            lengths = lengths + 2
         else:
-            sentences = self._tokens(inputs)
-            lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
-            numbers = {self._marks.begin: 0, self._marks.end: 1}
-            indices = [
-                [numbers.setdefault(word, len(numbers)) for word in sentence]
-                for sentence in sentences
-            ]
-            words = self._runner.word_vectors
-            distinct = words.compute(list(numbers)) if self.trainable else words(list(numbers))
-            rows = [distinct[torch.tensor([0, *row, 1], device=distinct.device)] for row in indices]
-        if not rows:
-            raise InputError("inputs: expected at least one sentence, found an empty batch")
-        token_vectors = nn.utils.rnn.pad_sequence(rows, batch_first=True)  # (B, T + 2, P)
-        start = expand_state(self._start_state(), len(rows))
-        return self.bilm(token_vectors, lengths + 2, start), lengths
+            token_vectors, lengths = self._runner.token_vectors(
+                sentences, cached=not self.trainable
+            )
+        start = expand_state(self._start_state(), len(sentences))
+        return self.bilm(token_vectors, lengths, start), lengths - 2
 
     def _vectors_of_ids(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Give token vectors (B, T, P) and lengths (B,) on the CPU for padded ids."""

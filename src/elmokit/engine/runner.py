@@ -42,17 +42,27 @@ class Runner:
             return self._run(sentences, state)
 
     def _run(self, sentences: Sequence[Sequence[str]], state: BiLMState) -> BiLMOutput:
+        token_vectors, lengths = self.token_vectors(sentences)
+        output: BiLMOutput = self.bilm(token_vectors, lengths, state)
+        return output
+
+    def token_vectors(
+        self, sentences: Sequence[Sequence[str]], *, cached: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Add the marks and give token vectors (B, T, P) with their lengths (B,) on the CPU.
+
+        ``cached=False`` computes every word, for an encoder whose weights change.
+        """
         marked = [[self.marks.begin, *sentence, self.marks.end] for sentence in sentences]
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(word, len(numbers)) for word in row] for row in marked]
-        vectors = self.word_vectors(list(numbers))  # (distinct, P)
+        words = list(numbers)
+        vectors = self.word_vectors(words) if cached else self.word_vectors.compute(words)
         lengths = torch.tensor([len(row) for row in rows])
         positions = torch.nn.utils.rnn.pad_sequence(
             [torch.tensor(row) for row in rows], batch_first=True
         )  # (B, T)
-        token_vectors = vectors[positions.to(vectors.device)]  # (B, T, P)
-        output: BiLMOutput = self.bilm(token_vectors, lengths, state)
-        return output
+        return vectors[positions.to(vectors.device)], lengths
 
     def zero_state(self, rows: int) -> BiLMState:
         """Give the state of rows that have read nothing."""

@@ -108,12 +108,13 @@ def read(
             assert characters is not None
             _check_shape(characters.shape, entry, files.weights)
             return characters
-        return _read_array(places.get(entry.name) or files.weights, entry, settings)
+        file = places.get(entry.name) or files.weights
+        return _read_array(file, entry, settings, array_names[file])
 
-    with _opened(files.weights) as weights:
-        known = {entry.name for entry in entries(config)}
-        known |= {_short_name(name) for name in known}
-        check_no_others(_array_names(weights), known, files.weights, by_characters=by_characters)
+    array_names = {file: _array_names(file) for file in {files.weights, *places.values()} if file}
+    known = {entry.name for entry in entries(config)}
+    known |= {_short_name(name) for name in known}
+    check_no_others(array_names[files.weights], known, files.weights, by_characters=by_characters)
     tensors = tensors_from(config, read_entry)
     vocabulary = vocabulary or find_vocabulary(config, files.weights.parent)
     return Checkpoint(
@@ -314,15 +315,16 @@ def _is_stored(dataset: Any) -> bool:
     return bool(dataset.id.get_num_chunks() == math.prod(chunks))
 
 
-def _array_names(opened: Any) -> list[str]:
-    """List every dataset without following a link."""
-    names: list[str] = []
+def _array_names(file: Path) -> set[str]:
+    """List every dataset of a file without following a link."""
+    names: set[str] = set()
 
     def visit(name: str, node: Any) -> None:
         if isinstance(node, h5py.Dataset):
-            names.append(name)
+            names.add(name)
 
-    opened.visititems(visit)
+    with _opened(file) as opened:
+        opened.visititems(visit)
     return names
 
 
@@ -331,16 +333,15 @@ def _short_name(name: str) -> str:
     return name.replace("MultiRNNCell/Cell0/", "")
 
 
-def _read_array(file: Path, entry: Entry, options: dict[str, Any]) -> Array:
+def _read_array(file: Path, entry: Entry, options: dict[str, Any], names: set[str]) -> Array:
+    name = entry.name
+    if name not in names:
+        short = _short_name(name)
+        if short in names and options["lstm"].get("n_layers", 1) == 1:
+            name = short
+        elif name == "softmax/W" and options.get("share_embedding_softmax"):
+            name = "embedding"
     with _opened(file) as opened:
-        name = entry.name
-        names = _array_names(opened)
-        if name not in names:
-            short = _short_name(name)
-            if short in names and options["lstm"].get("n_layers", 1) == 1:
-                name = short
-            elif name == "softmax/W" and options.get("share_embedding_softmax"):
-                name = "embedding"
         dataset = _dataset(opened, name, file)
         _check_shape(dataset.shape, entry, file)
         return as_float32(dataset[()])
