@@ -1,0 +1,34 @@
+"""Arrays on disk whose length is known only at the end."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_HEADER_BYTES = 128
+
+
+class ArrayWriter:
+    """Writes a one-dimensional `.npy` file piece by piece."""
+
+    def __init__(self, file: Path, dtype: npt.DTypeLike) -> None:
+        self.file = file
+        self.dtype = np.dtype(dtype)
+        self.length = 0
+        self._stream = file.open("wb")
+        self._stream.write(bytes(_HEADER_BYTES))
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Write more values."""
+        self._stream.write(values.astype(self.dtype, copy=False).tobytes())
+        self.length += len(values)
+
+    def close(self) -> None:
+        """Put the header in front; without this the file is not readable."""
+        facts = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
+        magic = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
+        text = repr(facts).encode()
+        self._stream.seek(0)
+        self._stream.write(magic + text.ljust(_HEADER_BYTES - 11) + b"\n")
+        self._stream.close()

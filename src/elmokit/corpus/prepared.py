@@ -1,0 +1,145 @@
+"""Reading the folder that `elmo prepare` writes: distinct words, and streams of their ids."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.config import Marks
+from elmokit.errors import FormatError, InputError
+from elmokit.files import is_file, read_json, read_text
+from elmokit.text.vocabulary import Vocabulary
+
+CORPUS_FILE = "corpus.json"
+WORDS_FILE = "words.txt"
+FORMAT_VERSION = 1
+
+# Ids of the marks, in every prepared corpus.
+BEGIN, END, UNKNOWN = 0, 1, 2
+
+
+class TokenStream:
+    """The ids of a split, one long array over several memory-mapped files."""
+
+    def __init__(self, shards: list[npt.NDArray[Any]]) -> None:
+        self._shards = shards
+        self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def take(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Give the ids at ``positions``, an array of any shape."""
+        if len(self._shards) == 1:
+            return self._shards[0][positions].astype(np.int64)
+        taken = np.empty(positions.shape, dtype=np.int64)
+        shard_of = np.searchsorted(self._starts, positions, side="right") - 1
+        for shard in np.unique(shard_of):
+            here = shard_of == shard
+            taken[here] = self._shards[shard][positions[here] - self._starts[shard]]
+        return taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Text for training or held-out text."""
+
+    tokens: TokenStream
+    """Every sentence as the begin mark and its words' ids, one after another."""
+    documents: npt.NDArray[np.int64]
+    """Where documents begin in the stream; the first at 0."""
+    facts: dict[str, Any]
+    """Counts: ``words``, ``sentences``, ``documents``, ``bytes``, ``unknown_words``."""
+
+
+class PreparedCorpus:
+    """A prepared folder; nothing large is read before it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / CORPUS_FILE
+        if not is_file(self.file):
+            raise InputError(
+                f"{folder}: no prepared corpus, for it holds no {CORPUS_FILE}; make one with "
+                f"elmo prepare CORPUS -o {folder}"
+            )
+        self.facts = read_json(self.file)
+        if self.facts.get("format_version") != FORMAT_VERSION:
+            raise FormatError(
+                self.file,
+                "unknown version of the format",
+                key="format_version",
+                found=repr(self.facts.get("format_version")),
+                expected=FORMAT_VERSION,
+                hint="prepare the corpus again",
+            )
+        kinds = {"tokeniser": str, "types": int, "vocabulary_size": int, "splits": dict}
+        for key, kind in kinds.items():
+            if not isinstance(self.facts.get(key), kind):
+                raise FormatError(self.file, "key missing or of the wrong kind", key=key)
+
+    @property
+    def tokeniser(self) -> str:
+        """Name of the tokeniser that cut the text."""
+        return str(self.facts["tokeniser"])
+
+    @property
+    def type_count(self) -> int:
+        """Number of distinct words, marks included."""
+        return int(self.facts["types"])
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of words that a model predicts, marks included: the ids below it."""
+        return int(self.facts["vocabulary_size"])
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Every distinct word in the order of ids."""
+        words = read_text(self.folder / WORDS_FILE).split("\n")
+        if words[-1] == "":
+            words.pop()
+        if len(words) != self.type_count:
+            raise FormatError(
+                self.folder / WORDS_FILE,
+                "wrong number of words",
+                found=len(words),
+                expected=self.type_count,
+            )
+        return words
+
+    def vocabulary(self, size: int | None = None) -> Vocabulary:
+        """Give the ``size`` most frequent words, marks first."""
+        return Vocabulary(self.words[: size or self.vocabulary_size], marks=Marks())
+
+    def split(self, name: str) -> Split | None:
+        """Open ``train`` or ``valid``; None where the corpus has none."""
+        facts = self.facts["splits"].get(name)
+        if facts is None:
+            return None
+        shards = [self._array(shard["file"], shard["tokens"]) for shard in facts["shards"]]
+        documents = self._array(f"{name}-documents.npy", facts["documents"])
+        return Split(
+            tokens=TokenStream(shards), documents=np.asarray(documents, np.int64), facts=facts
+        )
+
+    def _array(self, name: str, length: int) -> npt.NDArray[Any]:
+        file = self.folder / name
+        try:
+            array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise FormatError(
+                file, f"cannot be read ({error})", hint="prepare the corpus again"
+            ) from error
+        if array.shape != (length,) or array.dtype.kind != "u":
+            raise FormatError(
+                file,
+                "wrong content",
+                found=f"{array.dtype} {array.shape}",
+                expected=f"{length} ids",
+                hint="prepare the corpus again",
+            )
+        return array
