@@ -27,12 +27,20 @@ def command(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage",
+            help="Of a native folder: float32, float16 (half the size) or int8 (a quarter); "
+            "the smaller two round the values; default: float32.",
+        ),
+    ] = None,
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     token_embedding: TokenEmbeddingFile = None,
     as_json: Json = False,
 ) -> None:
-    """Convert a model; every tensor keeps its exact values."""
+    """Convert a model; every tensor keeps its exact values unless --storage rounds them."""
     from elmokit.embed.convert import convert
 
     done = convert(
@@ -40,6 +48,7 @@ def command(
         destination,
         form=form,
         overwrite=overwrite,
+        storage=storage,
         options=options,
         vocabulary=vocabulary,
         token_embedding=token_embedding,

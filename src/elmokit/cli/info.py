@@ -1,5 +1,7 @@
 """`elmo info`: what a model is."""
 
+from typing import Any
+
 from elmokit.cli.options import (
     Json,
     ModelArgument,
@@ -18,14 +20,13 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Show what a model is: sizes, vocabulary, licence."""
-    from elmokit.embed.describe import describe
+    from elmokit.embed.describe import describe, describe_files
     from elmokit.embed.load import read_checkpoint
 
-    facts = describe(
-        read_checkpoint(
-            model, options=options, vocabulary=vocabulary, token_embedding=token_embedding
-        )
+    checkpoint = read_checkpoint(
+        model, options=options, vocabulary=vocabulary, token_embedding=token_embedding
     )
+    facts = describe(checkpoint) | describe_files(checkpoint, model)
     if as_json:
         print_json(facts)
         return
@@ -36,6 +37,11 @@ def command(
     for name, value in facts.items():
         shown = "unknown" if value is None and name == "licence" else value
         if shown is not None:
-            text = f"{shown:,}" if isinstance(shown, int) and not isinstance(shown, bool) else shown
-            table.add_row(name.replace("_", " "), str(text))
+            table.add_row(name.replace("_", " "), _text(shown))
     Console().print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_text(part)}" for name, part in value.items())
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

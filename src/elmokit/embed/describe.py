@@ -1,7 +1,9 @@
 """What a model is, in plain facts."""
 
+from pathlib import Path
 from typing import Any
 
+from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint
 
 
@@ -31,4 +33,18 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
         "parameters": sum(parameters.values()) - softmax - state,
         "softmax_parameters": softmax,
         "has_start_state": state > 0,
+    }
+
+
+def describe_files(checkpoint: Checkpoint, source: str | Path | None) -> dict[str, Any]:
+    """Say how the native folder that ``checkpoint`` was read from lies on disk.
+
+    The values are None for a model of another format, or one that comes with the package.
+    """
+    layout = None
+    if checkpoint.source_format == native.NAME and source is not None and Path(source).is_dir():
+        layout = native.layout(Path(source))
+    return {
+        "storage": layout.storage if layout else None,
+        "file_sizes": layout.file_sizes if layout else None,
     }

@@ -1,13 +1,15 @@
 """Which format is it? One way in and one way out for all of them."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from elmokit.errors import FormatError, InputError
 from elmokit.files import exists, is_file, looks_like
 from elmokit.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
+from elmokit.formats.storage import checked_storage
 
-WRITERS = {
+WRITERS: dict[str, Callable[..., None]] = {
     native.NAME: native.write,
     bilm_hdf5.NAME: bilm_hdf5.write,
     many_langs.NAME: many_langs.write,
@@ -53,17 +55,30 @@ def read(
 
 
 def write(
-    checkpoint: Checkpoint, destination: Path, *, form: str | None = None, overwrite: bool = False
+    checkpoint: Checkpoint,
+    destination: Path,
+    *,
+    form: str | None = None,
+    overwrite: bool = False,
+    storage: str | None = None,
 ) -> str:
     """Write a model; ``form`` defaults to bilm-hdf5 for ``*.hdf5``, else to native.
 
-    Gives the name of the format that was written.
+    ``storage`` is the native format's: float32 if None. Gives the name of the format that was
+    written.
     """
     if form is None:
         form = bilm_hdf5.NAME if destination.suffix in bilm_hdf5.SUFFIXES else native.NAME
     if form not in WRITERS:
         raise InputError(f"format: expected one of {', '.join(WRITERS)}, found {form!r}")
-    WRITERS[form](checkpoint, destination, overwrite=overwrite)
+    if storage is None:
+        WRITERS[form](checkpoint, destination, overwrite=overwrite)
+        return form
+    if form != native.NAME:
+        raise InputError(
+            f"storage: only the {native.NAME} format has a choice, found {storage!r} for {form}"
+        )
+    native.write(checkpoint, destination, overwrite=overwrite, storage=checked_storage(storage))
     return form
 
 
@@ -84,6 +99,7 @@ def detect(source: Path) -> str:
     if source.parent.is_dir() and source.name in (
         native.CONFIG_FILE,
         native.WEIGHTS_FILE,
+        native.SOFTMAX_FILE,
         native.MANIFEST_FILE,
         bilm_hdf5.OPTIONS_FILE,
         many_langs.ENCODER_FILE,

@@ -1,13 +1,19 @@
 """elmokit's own format: a folder that says what it is and proves it is unharmed.
 
-``config.json``          the `ModelConfig`, free facts about the model, the format's version
+``config.json``          the `ModelConfig`, free facts about the model, the format's version, and
+                         how the tensors are stored (`storage`)
 ``model.safetensors``    the tensors of `expected_tensors`, and a start state where there is one
+``softmax.safetensors``  of these tensors the softmax, which vectors do without
 ``vocabulary.txt``       one word a line, in the order of ids (word input or softmax)
 ``characters.txt``       one character a line (models with a character dictionary)
 ``manifest.json``        size and SHA-256 of each of the files above
+
+Version 1 has float32 alone and the softmax in ``model.safetensors``.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,33 +33,41 @@ from elmokit.files import (
     write_text,
 )
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, config_error
+from elmokit.formats.storage import Storage, checked_storage, pack, unpack
 from elmokit.text.vocabulary import Vocabulary
 
 NAME = "native"
-FORMAT_VERSION = 1
+# A folder that version 1 can express is written as version 1, which older readers know.
+FORMAT_VERSIONS = (1, 2)
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
+SOFTMAX_FILE = "softmax.safetensors"
 VOCABULARY_FILE = "vocabulary.txt"
 CHARACTERS_FILE = "characters.txt"
 MANIFEST_FILE = "manifest.json"
 
+_SOFTMAX = "softmax."
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a native folder lies on disk."""
+
+    storage: Storage
+    """How its tensors are stored."""
+    file_sizes: dict[str, int]
+    """Bytes of each file that the manifest lists."""
+
 
 def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
-    """Read a native folder; every file of the manifest is checked first."""
-    listed = check_manifest(folder)
+    """Read a native folder; every file of the manifest is checked first.
+
+    With ``softmax=False`` the softmax's own file is not looked at, so nobody waits for it.
+    """
+    listed = check_manifest(folder, softmax=softmax)
     config_file = folder / CONFIG_FILE
-    settings = read_json(config_file)
-    version = settings.pop("format_version", None)
-    if type(version) is not int or version != FORMAT_VERSION:
-        raise FormatError(
-            config_file,
-            "unknown version of the format",
-            key="format_version",
-            found=repr(version),
-            expected=FORMAT_VERSION,
-            hint="a newer elmokit may read it",
-        )
+    settings, storage = _read_settings(config_file)
     metadata = _metadata(config_file, settings.pop("metadata", {}))
     try:
         config = ModelConfig.from_dict(settings.pop("model", None), "model")
@@ -69,35 +83,48 @@ def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
         vocabulary = Vocabulary(words, marks=config.marks)
     if CHARACTERS_FILE in listed:
         characters = tuple(_read_lines(folder / CHARACTERS_FILE))
-    weights_file = folder / WEIGHTS_FILE
-    return Checkpoint(
+    weights_file, softmax_file = folder / WEIGHTS_FILE, folder / SOFTMAX_FILE
+    tensors = _read_tensors(weights_file, storage, softmax=softmax)
+    apart = softmax and SOFTMAX_FILE in listed
+    if apart:
+        tensors |= _read_softmax(softmax_file, storage, beside=tensors)
+    checkpoint = Checkpoint(
         config=config,
-        tensors=_read_tensors(weights_file, softmax=softmax),
+        tensors=tensors,
         vocabulary=vocabulary,
         characters=characters,
         metadata=metadata,
         source_format=NAME,
-    ).validated(
-        weights_file,
-        config_file=config_file,
-        vocabulary_file=None if vocabulary is None else folder / VOCABULARY_FILE,
-        characters_file=folder / CHARACTERS_FILE,
     )
-
-
-def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> None:
-    """Write a native folder; it appears whole or not at all."""
-    with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
-        write_json(
-            partial / CONFIG_FILE,
-            {
-                "format_version": FORMAT_VERSION,
-                "metadata": checkpoint.metadata,
-                "model": checkpoint.config.to_dict(),
-            },
+    with _naming(softmax_file if apart else weights_file):
+        return checkpoint.validated(
+            weights_file,
+            config_file=config_file,
+            vocabulary_file=None if vocabulary is None else folder / VOCABULARY_FILE,
+            characters_file=folder / CHARACTERS_FILE,
         )
-        tensors = {name: tensor.contiguous() for name, tensor in checkpoint.tensors.items()}
-        safetensors.torch.save_file(tensors, partial / WEIGHTS_FILE)
+
+
+def write(
+    checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False, storage: Storage = "float32"
+) -> None:
+    """Write a native folder; it appears whole or not at all.
+
+    ``storage`` is how the large tensors are kept: ``"float32"`` (exact), ``"float16"`` or
+    ``"int8"``. The softmax goes into a file of its own.
+    """
+    stored = pack(checkpoint.tensors, storage)
+    softmax = {name: tensor for name, tensor in stored.items() if name.startswith(_SOFTMAX)}
+    weights = {name: tensor for name, tensor in stored.items() if name not in softmax}
+    settings: dict[str, Any] = {"format_version": 1}
+    if softmax or storage != "float32":
+        settings = {"format_version": 2, "storage": storage}
+    settings |= {"metadata": checkpoint.metadata, "model": checkpoint.config.to_dict()}
+    with replacing_folder(folder, overwrite=overwrite, replaceable=MODEL_FILES) as partial:
+        write_json(partial / CONFIG_FILE, settings)
+        safetensors.torch.save_file(weights, partial / WEIGHTS_FILE)
+        if softmax:
+            safetensors.torch.save_file(softmax, partial / SOFTMAX_FILE)
         if checkpoint.vocabulary is not None:
             _write_lines(partial / VOCABULARY_FILE, checkpoint.vocabulary.words)
         if checkpoint.characters is not None:
@@ -109,8 +136,18 @@ def write(checkpoint: Checkpoint, folder: Path, *, overwrite: bool = False) -> N
         write_json(partial / MANIFEST_FILE, {"files": files})
 
 
-def check_manifest(folder: Path) -> set[str]:
-    """Check every file against the manifest and give the names that it lists."""
+def layout(folder: Path) -> Layout:
+    """Say how a folder that was read before lies on disk."""
+    _, storage = _read_settings(folder / CONFIG_FILE)
+    listed = read_json(folder / MANIFEST_FILE)["files"]
+    return Layout(storage, {name: facts["size"] for name, facts in listed.items()})
+
+
+def check_manifest(folder: Path, *, softmax: bool = True) -> set[str]:
+    """Check every file against the manifest and give the names that it lists.
+
+    ``softmax=False`` passes over the softmax's own file.
+    """
     manifest = folder / MANIFEST_FILE
     listed = read_json(manifest).get("files")
     if not isinstance(listed, dict):
@@ -118,7 +155,7 @@ def check_manifest(folder: Path) -> set[str]:
     for name in (CONFIG_FILE, WEIGHTS_FILE):
         if name not in listed:
             raise FormatError(manifest, "file not listed", key=name)
-    for name in (VOCABULARY_FILE, CHARACTERS_FILE):
+    for name in (VOCABULARY_FILE, CHARACTERS_FILE, *([SOFTMAX_FILE] if softmax else [])):
         if name not in listed and is_file(folder / name):
             raise FormatError(manifest, "file not listed", key=name)
     for name, facts in listed.items():
@@ -126,6 +163,8 @@ def check_manifest(folder: Path) -> set[str]:
             raise FormatError(manifest, "file outside the folder", key=name)
         if not isinstance(facts, dict) or not {"size", "sha256"} <= facts.keys():
             raise FormatError(manifest, "wrong content", key=name, expected="size and sha256")
+        if name == SOFTMAX_FILE and not softmax:
+            continue
         file = folder / name
         if not is_file(file):
             raise FormatError(file, "missing, though the manifest lists it")
@@ -146,22 +185,68 @@ def check_manifest(folder: Path) -> set[str]:
     return set(listed)
 
 
-def _read_tensors(file: Path, *, softmax: bool) -> dict[str, torch.Tensor]:
-    tensors = {}
+def _read_settings(file: Path) -> tuple[dict[str, Any], Storage]:
+    """Read ``config.json`` without its version, and how the tensors are stored."""
+    settings = read_json(file)
+    version = settings.pop("format_version", None)
+    if type(version) is not int or version not in FORMAT_VERSIONS:
+        raise FormatError(
+            file,
+            "unknown version of the format",
+            key="format_version",
+            found=repr(version),
+            expected=" or ".join(map(str, FORMAT_VERSIONS)),
+            hint="a newer elmokit may read it",
+        )
+    if version == 1:
+        return settings, "float32"
     try:
-        with safetensors.safe_open(file, framework="pt") as stored:
-            for name in stored.keys():  # noqa: SIM118 - safe_open is no mapping
-                if softmax or not name.startswith("softmax."):
-                    tensors[name] = stored.get_tensor(name)
+        return settings, checked_storage(settings.pop("storage", "float32"))
+    except InputError as error:
+        raise config_error(file, error) from error
+
+
+def _read_tensors(file: Path, storage: Storage, *, softmax: bool) -> dict[str, torch.Tensor]:
+    stored = {}
+    try:
+        with safetensors.safe_open(file, framework="pt") as opened:
+            for name in opened.keys():  # noqa: SIM118 - safe_open is no mapping
+                if softmax or not name.startswith(_SOFTMAX):
+                    stored[name] = opened.get_tensor(name)
     except Exception as error:
         # The manifest has passed, so this is a file that was written wrong.
         raise FormatError(file, f"is not a readable safetensors file ({error})") from error
-    for name, tensor in tensors.items():
-        if tensor.dtype != torch.float32:
-            raise FormatError(
-                file, "wrong number type", key=name, found=tensor.dtype, expected=torch.float32
-            )
+    return unpack(stored, storage, file=file)
+
+
+def _read_softmax(
+    file: Path, storage: Storage, *, beside: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    tensors = _read_tensors(file, storage, softmax=True)
+    for name in tensors:
+        if not name.startswith(_SOFTMAX):
+            raise FormatError(file, "tensor that is no part of a softmax", key=name)
+        if name in beside:
+            raise FormatError(file, f"tensor that {WEIGHTS_FILE} has too", key=name)
     return tensors
+
+
+@contextmanager
+def _naming(softmax_file: Path) -> Iterator[None]:
+    """Name the file that holds the softmax where an error is about its tensors."""
+    try:
+        yield
+    except FormatError as error:
+        if error.key is None or not error.key.startswith(_SOFTMAX):
+            raise
+        raise FormatError(
+            softmax_file,
+            error.problem,
+            key=error.key,
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
 
 
 def _metadata(file: Path, values: Any) -> dict[str, str]:

@@ -208,14 +208,14 @@ def test_a_manifest_that_has_lost_a_line(tmp_path: Path) -> None:
 # config.json.
 
 
-@pytest.mark.parametrize("version", [None, 0, 2, "1", [1], 1.5])
+@pytest.mark.parametrize("version", [None, 0, 3, "1", [1], 1.5])
 def test_another_version(folder: Path, version: object) -> None:
     change_config(folder, "format_version", version)
     with refuses(
         folder / "config.json",
         "unknown version",
         "(key 'format_version')",
-        f"expected 1, found {version!r}",
+        f"expected 1 or 2, found {version!r}",
         "newer elmokit",
     ):
         native.read(folder)
@@ -231,7 +231,7 @@ def test_a_version_that_only_looks_right(folder: Path, version: object) -> None:
 def test_no_version(folder: Path) -> None:
     change_json(folder / "config.json", without("format_version"))
     sign(folder)
-    with refuses(folder / "config.json", "unknown version", "expected 1, found None"):
+    with refuses(folder / "config.json", "unknown version", "expected 1 or 2, found None"):
         native.read(folder)
 
 
