@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from elmokit.embed.load import load
     from elmokit.embed.start_state import CarriedState
     from elmokit.errors import ElmoError, FormatError, InputError, MissingExtraError
+    from elmokit.lm.score import SentenceScore
+    from elmokit.lm.substitutes import Substitute
     from elmokit.nn.scalar_mix import ScalarMix
 
 # Imported when first used, so that `import elmokit` and `elmo --help` do not wait for torch.
@@ -25,6 +27,8 @@ _HOMES = {
     "MissingExtraError": "elmokit.errors",
     "ModelConfig": "elmokit.config",
     "ScalarMix": "elmokit.nn.scalar_mix",
+    "SentenceScore": "elmokit.lm.score",
+    "Substitute": "elmokit.lm.substitutes",
     "convert": "elmokit.embed.convert",
     "load": "elmokit.embed.load",
 }
@@ -39,6 +43,8 @@ __all__ = [
     "MissingExtraError",
     "ModelConfig",
     "ScalarMix",
+    "SentenceScore",
+    "Substitute",
     "__version__",
     "convert",
     "load",

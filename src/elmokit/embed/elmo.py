@@ -3,7 +3,7 @@
 B sentences, T tokens (marks included), n tokens of a sentence, D = 2P size of a representation
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,12 @@ from elmokit.engine.runner import Runner, expand_state
 from elmokit.errors import InputError
 from elmokit.formats import native
 from elmokit.formats.checkpoint import START_STATE_PARTS, Checkpoint
+from elmokit.lm.gap import TextWithGap, find_gap
+from elmokit.lm.language_model import LanguageModel, LanguageStart
+from elmokit.lm.output_layer import PREFIX as SOFTMAX_PREFIX
+from elmokit.lm.output_layer import output_layer
+from elmokit.lm.score import Direction, SentenceScore, checked_direction, score
+from elmokit.lm.substitutes import DEFAULT_COUNT, DEFAULT_PRIOR, Substitute, fill, substitutes
 from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
@@ -47,12 +53,14 @@ class Elmo:
         device: str = "auto",
         dtype: str = "float32",
         start: Start = "warm",
+        read_again: Callable[[], Checkpoint] | None = None,
     ) -> None:
+        """``read_again`` reads the same model with its softmax, where ``checkpoint`` has none."""
         if dtype not in DTYPES:
             raise InputError(f"dtype: expected one of {', '.join(DTYPES)}, found {dtype!r}")
-        self.facts = replace(checkpoint, tensors={})
-        """The model's checkpoint without its tensors."""
-        self.config = checkpoint.config
+        self.config = replace(checkpoint.config, softmax_size=None)
+        self.facts = replace(checkpoint, config=self.config, tensors={})
+        """The model's checkpoint without its tensors and its softmax."""
         self.metadata = checkpoint.metadata
         self.vocabulary = checkpoint.vocabulary
         self.characters = checkpoint.characters
@@ -69,7 +77,18 @@ class Elmo:
         self.tokeniser = tokeniser_named(self.config.tokeniser)
         self.state = CarriedState()
         """The state that ``start="carry"`` carries on where no other is passed."""
-        self._warm_state = self._stored_start_state(checkpoint)
+        self._stored_state = self._stored_start_state(checkpoint)
+        self._warm_state = self._stored_state
+        self._read_again = read_again
+        self._softmax_checkpoint = replace(
+            checkpoint,
+            tensors={
+                name: tensor
+                for name, tensor in checkpoint.tensors.items()
+                if name.startswith(SOFTMAX_PREFIX)
+            },
+        )
+        self._language_model: LanguageModel | None = None
 
     def __repr__(self) -> str:
         name = self.metadata.get("name", self.source_format)
@@ -191,6 +210,80 @@ class Elmo:
             return rows[0] if alone else rows
         return pooled[0] if alone else pooled
 
+    def score(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        direction: Direction = "both",
+        start: LanguageStart | None = None,
+    ) -> list[SentenceScore]:
+        """Give the log-probability of each sentence and of each of its tokens.
+
+        Sentences are raw strings or token lists. Each is scored alone, from ``start``: ``"warm"``
+        or ``"zeros"``, by default as the model was loaded (``"warm"`` where that is ``"carry"``).
+        """
+        checked_direction(direction)
+        tokens = list(token_lists(_checked(sentences), self._words))
+        return score(
+            self.language_model, tokens, direction=direction, start=self._language_start(start)
+        )
+
+    def substitutes(
+        self,
+        text: TextWithGap,
+        *,
+        word: str | None = None,
+        candidates: Iterable[Sentence] | None = None,
+        count: int = DEFAULT_COUNT,
+        prior: float = DEFAULT_PRIOR,
+        rescore: bool = True,
+        direction: Direction = "both",
+        start: LanguageStart | None = None,
+    ) -> list[Substitute]:
+        """Give the words that fit the gap ``___`` of a text best, the best first.
+
+        ``text`` is a raw string or a list of tokens with a gap, ``(tokens, index)``, or a text
+        with the ``word`` to replace. With ``candidates``, of one word or several, these are
+        compared and all of them are given; else ``count`` words of the vocabulary, found by
+        `elmokit.lm.substitutes.substitutes` with ``prior`` and ``rescore``.
+        """
+        gap = find_gap(text, tokenise=self.tokeniser, word=word)
+        start = self._language_start(start)
+        if candidates is None:
+            if direction != "both":
+                raise InputError(f"direction: one alone needs candidates, found {direction!r}")
+            return substitutes(
+                self.language_model, gap, count=count, prior=prior, rescore=rescore, start=start
+            )
+        check_sentences(candidates)
+        return fill(
+            self.language_model,
+            gap,
+            list(token_lists(candidates, self._words)),
+            direction=direction,
+            start=start,
+        )
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The biLM with its softmax, which is read from the model's files on first use."""
+        if self._language_model is None:
+            checkpoint = self._softmax_checkpoint
+            if self._read_again is not None and checkpoint.config.softmax_size is None:
+                checkpoint = self._read_again()
+            softmax, vocabulary = output_layer(checkpoint)
+            if replace(checkpoint.config, softmax_size=None) != self.config:
+                raise InputError("model: its files have changed since it was loaded; load it again")
+            # Log-probabilities of narrow numbers would be too coarse to compare.
+            dtype = torch.float64 if self.dtype == "float64" else torch.float32
+            self._language_model = LanguageModel(
+                runner=self.runner,
+                softmax=softmax.to(self.device, dtype),
+                vocabulary=vocabulary,
+                warm_state=self._stored_state,
+            )
+        return self._language_model
+
     @staticmethod
     def similarity(
         first: npt.ArrayLike | Tensor | Sequence[Tensor],
@@ -208,7 +301,7 @@ class Elmo:
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model as a native folder, its warm start state included.
 
-        The language model's softmax is not part of an `Elmo`; `elmo convert` keeps it.
+        The language model's softmax is left out; `elmo convert` keeps it.
         """
         native.write(self.checkpoint(), Path(folder), overwrite=overwrite)
 
@@ -225,6 +318,11 @@ class Elmo:
 
     def _words(self, text: str) -> list[str]:
         return [token.text for token in self.tokeniser(text)]
+
+    def _language_start(self, start: LanguageStart | None) -> LanguageStart:
+        if start is not None:
+            return start
+        return "warm" if self.start == "carry" else self.start
 
     def _layer_choice(self, layers: Layers) -> LayerChoice:
         return LayerChoice(layers, count=self.layer_count, dim=self.dim)

@@ -1,6 +1,7 @@
 """`elmokit.load`: the first call of every user."""
 
 import warnings
+from functools import partial
 from pathlib import Path
 
 from elmokit.embed.elmo import Elmo
@@ -40,13 +41,22 @@ def load(
         token_embedding=token_embedding,
         softmax=False,
     )
+    # The softmax is read when first used, perhaps from another current folder.
+    read_again = partial(
+        read_checkpoint,
+        _absolute(source),
+        options=_absolute(options),
+        weights=_absolute(weights),
+        vocabulary=_absolute(vocabulary),
+        token_embedding=_absolute(token_embedding),
+    )
     if checkpoint.metadata.get("trained") == "no":
         warnings.warn(
             f"the model {checkpoint.metadata.get('name')!r} is untrained: its vectors show "
             "how things work and mean nothing; pass the path of a trained model",
             stacklevel=2,
         )
-    return Elmo(checkpoint, device=device, dtype=dtype, start=start)
+    return Elmo(checkpoint, device=device, dtype=dtype, start=start, read_again=read_again)
 
 
 def read_checkpoint(
@@ -79,3 +89,10 @@ def read_checkpoint(
             f"{', '.join(bundled_names())}"
         )
     return detect.read(path, softmax=softmax, **paths)
+
+
+def _absolute(file: PathLike | None) -> PathLike | None:
+    """Name a file so that it is found from any folder; the name of a bundled model stays."""
+    if file is None or (not exists(Path(file)) and file in bundled_names()):
+        return file
+    return Path(file).absolute()

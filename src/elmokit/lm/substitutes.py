@@ -1,0 +1,144 @@
+"""Which words fit into a gap, judged from both of its sides.
+
+V vocabulary
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError
+from elmokit.lm.gap import Gap
+from elmokit.lm.language_model import Doubles, LanguageModel, LanguageStart
+from elmokit.lm.score import Direction, score
+
+DEFAULT_COUNT = 10
+DEFAULT_PRIOR = 1.0
+SHORTLIST = 100
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A word, or several, in the place of the gap."""
+
+    word: str
+    probability: float
+    """Its share among all the words that were compared."""
+    forward_log_probability: float | None
+    """Of the word after what stands on its left; None where the direction was not asked for."""
+    backward_log_probability: float | None
+    """Of the word before what stands on its right."""
+    log_probability: float | None
+    """Of the whole sentence with the word in it, as `SentenceScore.log_probability`;
+    None where the sentences were not scored."""
+    unknown: bool = False
+    """Whether a part of it is outside the vocabulary and counts as the unknown mark."""
+
+
+def substitutes(
+    model: LanguageModel,
+    gap: Gap,
+    *,
+    count: int = DEFAULT_COUNT,
+    prior: float = DEFAULT_PRIOR,
+    rescore: bool = True,
+    start: LanguageStart = "warm",
+) -> list[Substitute]:
+    """Give the ``count`` words of the vocabulary that fit the gap best, the best first.
+
+    Words are ordered by ``log p(word | left) + log p(word | right) - prior * log p(word)``; with
+    ``rescore`` the best hundred are then put into the sentence, which is scored as a whole. Marks
+    and the word that stands in the gap are left out.
+    """
+    if not isinstance(count, int) or count < 1:
+        raise InputError(f"count: expected a whole number above 0, found {count!r}")
+    if not math.isfinite(prior):
+        raise InputError(f"prior: expected a finite number, found {prior!r}")
+    forward = model.next_word("forward", [model.marks.begin, *gap.left], start=start)  # (V,)
+    backward = model.next_word("backward", [model.marks.end, *gap.right[::-1]], start=start)
+    allowed = _allowed(model, gap)  # (V,)
+    fit = forward + backward - prior * _log_prior(len(allowed))
+    fit[~allowed] = -np.inf
+    wanted = min(max(count, SHORTLIST) if rescore else count, int(allowed.sum()))
+    best = np.argsort(-fit, kind="stable")[:wanted]
+    words = [model.vocabulary.words[index] for index in best]
+    if rescore:
+        return fill(model, gap, [[word] for word in words], start=start)[:count]
+    shares = np.exp(fit[best] - np.logaddexp.reduce(fit[allowed]))
+    return [
+        Substitute(word, float(share), float(forward[index]), float(backward[index]), None)
+        for word, share, index in zip(words, shares, best, strict=True)
+    ]
+
+
+def fill(
+    model: LanguageModel,
+    gap: Gap,
+    candidates: Sequence[Sequence[str]],
+    *,
+    direction: Direction = "both",
+    start: LanguageStart = "warm",
+) -> list[Substitute]:
+    """Compare tokenised candidates by the score of the whole sentence, the best first.
+
+    Sentences are compared by `SentenceScore.comparable_log_probability`. Probabilities are shares
+    among the candidates. A candidate may have several tokens.
+    """
+    if not candidates:
+        raise InputError("candidates: expected at least one word, found none")
+    for candidate in candidates:
+        if not candidate:
+            raise InputError("candidates: expected words, found an empty one")
+    distinct = list(dict.fromkeys(tuple(candidate) for candidate in candidates))
+    scores = score(
+        model,
+        [gap.filled(candidate) for candidate in distinct],
+        direction=direction,
+        start=start,
+    )
+    totals = np.array([scored.comparable_log_probability for scored in scores])
+    shares = np.exp(totals - np.logaddexp.reduce(totals))
+    first = len(gap.left)
+    filled = []
+    for candidate, scored, share in zip(distinct, scores, shares, strict=True):
+        place = slice(first, first + len(candidate))
+        forward, backward = (
+            None if part is None else math.fsum(part[place])
+            for part in (scored.forward, scored.backward)
+        )
+        filled.append(
+            Substitute(
+                " ".join(candidate),
+                float(share),
+                forward,
+                backward,
+                scored.log_probability,
+                any(scored.unknown[place]),
+            )
+        )
+    return sorted(filled, key=lambda substitute: -substitute.probability)
+
+
+def _allowed(model: LanguageModel, gap: Gap) -> npt.NDArray[np.bool_]:
+    """Say of each id of the vocabulary (V,) whether it may be put into the gap."""
+    vocabulary, marks = model.vocabulary, model.marks
+    barred = {marks.begin, marks.end, marks.unknown, gap.word}
+    ids = vocabulary.ids(vocabulary.words)  # of a word that stands twice the later one counts
+    return np.fromiter(
+        (
+            index == rank and word not in barred
+            for rank, (index, word) in enumerate(zip(ids, vocabulary.words, strict=True))
+        ),
+        np.bool_,
+        count=len(vocabulary),
+    )
+
+
+def _log_prior(size: int) -> Doubles:
+    """Give log p (V,) of the words alone, as training draws them: by rank, most frequent first."""
+    ranks = np.arange(size, dtype=np.float64)
+    log_prior: Doubles = np.log(np.log1p(1 / (ranks + 1)) / math.log(size + 1))
+    return log_prior
