@@ -20,7 +20,7 @@ MOST_LAYERS = 1_000
 MOST_OF_ANYTHING = 2**40
 
 
-class _Fields:
+class ConfigFields:
     """Reading a config from a JSON object, with unknown keys and wrong types rejected by name."""
 
     @classmethod
@@ -101,7 +101,7 @@ def _require_range(config: object, name: str, least: int, most: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CharacterConfig(_Fields):
+class CharacterConfig(ConfigFields):
     """The character CNN that turns the spelling of a word into a vector."""
 
     alphabet: Alphabet = "bytes"
@@ -144,7 +144,7 @@ class CharacterConfig(_Fields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordConfig(_Fields):
+class WordConfig(ConfigFields):
     """A plain word embedding as (part of) the input."""
 
     vocabulary_size: int
@@ -159,7 +159,7 @@ class WordConfig(_Fields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marks(_Fields):
+class Marks(ConfigFields):
     """How a model writes the tokens that are not words."""
 
     begin: str = "<S>"
@@ -171,7 +171,7 @@ class Marks(_Fields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelConfig(_Fields):
+class ModelConfig(ConfigFields):
     """A bidirectional language model; the defaults are the paper's original model."""
 
     characters: CharacterConfig | None = field(default_factory=CharacterConfig)

@@ -14,6 +14,8 @@ from typing import Any
 
 from elmokit.errors import FormatError, InputError
 
+MANIFEST_FILE = "manifest.json"
+
 
 @contextmanager
 def replacing_file(destination: Path) -> Iterator[Path]:
@@ -220,3 +222,55 @@ def sha256_of(file: Path) -> str:
     """Give the SHA-256 of a file's content in hexadecimal."""
     with _reading(file), file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_manifest(folder: Path) -> None:
+    """List every file of a folder with its size and SHA-256."""
+    files = {
+        file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)}
+        for file in sorted(folder.iterdir())
+    }
+    write_json(folder / MANIFEST_FILE, {"files": files})
+
+
+def check_manifest(
+    folder: Path, required: Sequence[str], *, unchecked: Sequence[str] = ()
+) -> set[str]:
+    """Check every file against the folder's manifest and give the names that it lists.
+
+    ``required`` files must be listed; ``unchecked`` ones are passed over.
+    """
+    manifest = folder / MANIFEST_FILE
+    listed = read_json(manifest).get("files")
+    if not isinstance(listed, dict):
+        raise FormatError(manifest, "wrong content", key="files", expected="an object")
+    for name in required:
+        if name not in listed:
+            raise FormatError(manifest, "file not listed", key=name)
+    for name, facts in listed.items():
+        if Path(name).name != name:
+            raise FormatError(manifest, "file outside the folder", key=name)
+        if not isinstance(facts, dict) or not {"size", "sha256"} <= facts.keys():
+            raise FormatError(manifest, "wrong content", key=name, expected="size and sha256")
+        if name not in unchecked:
+            _check_listed(folder / name, facts)
+    return set(listed)
+
+
+def _check_listed(file: Path, facts: dict[str, Any]) -> None:
+    if not is_file(file):
+        raise FormatError(file, "missing, though the manifest lists it")
+    size = file.stat().st_size
+    if size != facts["size"]:
+        raise FormatError(
+            file, "damaged", found=f"{size} bytes", expected=f"{facts['size']} (manifest)"
+        )
+    digest = sha256_of(file)
+    if digest != facts["sha256"]:
+        raise FormatError(
+            file,
+            "damaged or edited since it was saved",
+            found=f"SHA-256 {digest}",
+            expected=f"{facts['sha256']} (manifest)",
+            hint="get the file again",
+        )

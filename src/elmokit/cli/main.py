@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import convert, demo, embed, info, verify
+from elmokit.cli import (
+    convert,
+    demo,
+    embed,
+    evaluate,
+    info,
+    prepare,
+    score,
+    substitutes,
+    train,
+    verify,
+)
 from elmokit.errors import ElmoError, one_line
 from elmokit.version import __version__
 
@@ -42,6 +53,11 @@ app.command("embed")(embed.command)
 app.command("info")(info.command)
 app.command("convert")(convert.command)
 app.command("verify")(verify.command)
+app.command("prepare")(prepare.command)
+app.command("train")(train.command)
+app.command("evaluate")(evaluate.command)
+app.command("score")(score.command)
+app.command("substitutes")(substitutes.command)
 app.command("demo")(demo.command)
 
 

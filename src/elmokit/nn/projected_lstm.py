@@ -68,16 +68,22 @@ class ProjectedLSTM(nn.Module):
             nn.init.xavier_uniform_(self.projection_weight)
 
     def forward(
-        self, inputs: Tensor, active: Sequence[int], cell: Tensor, hidden: Tensor
+        self,
+        inputs: Tensor,
+        active: Sequence[int],
+        cell: Tensor,
+        hidden: Tensor,
+        resets: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Run over (B, T, D) whose rows are sorted by falling length.
 
         ``active[t]`` rows have a token at step t. Gives the outputs (B, T, P), zero where a
-        row has ended, and the cell (B, H) and hidden (B, P) at each row's own end.
+        row has ended, and the cell (B, H) and hidden (B, P) at each row's own end. Where
+        ``resets`` (B, T) is true, a row forgets its state before it reads that step.
         """
         rows, steps, width = inputs.shape
         recurrent_weight = self.recurrent_weight.t()  # (P, 4H)
-        bias = self.bias + self._forget_offset()  # (4H,)
+        bias = self.gate_bias()  # (4H,)
         cell, hidden = pad_rows(cell), pad_rows(hidden)  # (blocks, H), (blocks, P)
         block = rows_per_block(inputs)
         outputs = [inputs.new_zeros(rows, 0, self.output_dim)]
@@ -89,6 +95,10 @@ class ProjectedLSTM(nn.Module):
             chunk_outputs = []
             for offset, step_gates in enumerate(input_gates.unbind(0)):  # (blocks, 4H)
                 count = active[first + offset]
+                if resets is not None:
+                    forgotten = pad_rows(resets[:, first + offset, None])  # (blocks, 1)
+                    cell = cell.masked_fill(forgotten, 0)
+                    hidden = hidden.masked_fill(forgotten, 0)
                 part = -(-count // block) * block  # the whole blocks that hold active rows
                 step_cell, step_hidden = self._step(
                     step_gates[:part], hidden[:part], cell[:part], recurrent_weight
@@ -134,10 +144,11 @@ class ProjectedLSTM(nn.Module):
                 hidden = hidden.clamp(-self.projection_clip, self.projection_clip)
         return cell, hidden
 
-    def _forget_offset(self) -> Tensor:
+    def gate_bias(self) -> Tensor:
+        """Give the bias (4H,) with ``forget_bias`` added."""
         offset = torch.zeros_like(self.bias)
         offset[self.hidden_dim : 2 * self.hidden_dim] = self.forget_bias
-        return offset
+        return self.bias + offset
 
 
 class LSTMStack(nn.Module):

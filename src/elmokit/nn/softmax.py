@@ -4,6 +4,7 @@ N positions, P size of a direction, V vocabulary, S sampled words
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ class Candidates(NamedTuple):
 
     ids: Tensor
     """(S,) distinct word ids."""
-    tries: int
+    tries: int | Tensor
     """How many draws it took until S were distinct; the expected counts depend on it."""
 
 
@@ -52,23 +53,41 @@ class LanguageModelSoftmax(nn.Module):
         ]
         return torch.cat(losses) if losses else hidden.new_zeros(0)
 
-    def sampled_loss(self, hidden: Tensor, targets: Tensor, candidates: Candidates) -> Tensor:
-        """Give the sampled-softmax loss per position (N,) (Jean et al. 2015).
+    def sampled_losses(
+        self,
+        hidden: Sequence[Tensor],
+        targets: Sequence[Tensor],
+        candidates: Sequence[Candidates],
+    ) -> list[Tensor]:
+        """Give the sampled-softmax loss per position (N,) of each direction (Jean et al. 2015).
 
         Logits are corrected by the log of each word's expected count among the candidates;
         a candidate that is the position's own target is left out.
         """
-        target_logits = (hidden * self.weight[targets]).sum(dim=1) + self.bias[targets]  # (N,)
-        target_logits = target_logits - self._log_expected_count(targets, candidates.tries).to(
-            hidden.dtype
-        )
-        ids = candidates.ids
-        logits = F.linear(hidden, self.weight[ids], self.bias[ids])  # (N, S)
-        logits = logits - self._log_expected_count(ids, candidates.tries).to(hidden.dtype)
-        logits = logits.masked_fill(ids == targets[:, None], -math.inf)
-        return torch.logsumexp(torch.cat([target_logits[:, None], logits], dim=1), 1) - (
-            target_logits
-        )
+        # One look-up for all directions: its gradient is as large as the vocabulary.
+        pairs = zip(targets, (drawn.ids for drawn in candidates), strict=True)
+        ids = [part for pair in pairs for part in pair]
+        sizes = [len(part) for part in ids]
+        weights = torch.split(self.weight[torch.cat(ids)], sizes)
+        biases = torch.split(self.bias[torch.cat(ids)], sizes)
+        losses = []
+        for index, (direction_hidden, direction_targets, drawn) in enumerate(
+            zip(hidden, targets, candidates, strict=True)
+        ):
+            target_logits = (direction_hidden * weights[2 * index]).sum(dim=1)  # (N,)
+            target_logits = target_logits + (
+                biases[2 * index] - self._log_expected_count(direction_targets, drawn.tries)
+            )
+            corrected = biases[2 * index + 1] - self._log_expected_count(drawn.ids, drawn.tries)
+            logits = F.linear(direction_hidden, weights[2 * index + 1], corrected)  # (N, S)
+            logits = logits.masked_fill(drawn.ids == direction_targets[:, None], -math.inf)
+            others = torch.logsumexp(logits, dim=1)
+            losses.append(torch.logaddexp(others, target_logits.to(others.dtype)) - target_logits)
+        return losses
+
+    def sampled_loss(self, hidden: Tensor, targets: Tensor, candidates: Candidates) -> Tensor:
+        """Give the sampled-softmax loss per position (N,) of one direction."""
+        return self.sampled_losses([hidden], [targets], [candidates])[0]
 
     def forward(
         self,
@@ -98,11 +117,12 @@ class LanguageModelSoftmax(nn.Module):
             losses.append(loss.mean())
         return losses[0], losses[1]
 
-    def _log_expected_count(self, ids: Tensor, tries: int) -> Tensor:
-        """Give log P(word is among the candidates): 1 - (1 - p)**tries, in float64."""
+    def _log_expected_count(self, ids: Tensor, tries: int | Tensor) -> Tensor:
+        """Give log P(word is among the candidates): 1 - (1 - p)**tries, summed in float64."""
         ranks = ids.to(torch.float64)
         probability = torch.log1p(1 / (ranks + 1)) / math.log(self.vocabulary_size + 1)
-        return torch.log(-torch.expm1(tries * torch.log1p(-probability)))
+        counts = torch.log(-torch.expm1(tries * torch.log1p(-probability)))
+        return counts.to(self.weight.dtype)
 
 
 def sample_candidates(

@@ -221,7 +221,7 @@ def test_samples_choose_the_sampled_softmax(
     generator = torch.Generator().manual_seed(4)
     for loss in found:
         ids, tries = sample_candidates(WORDS, 9, generator=generator)
-        direct = direct_sampled_loss(softmax, hidden, targets, ids.tolist(), tries)
+        direct = direct_sampled_loss(softmax, hidden, targets, ids.tolist(), int(tries))
         assert_close(loss, np.asarray(direct.mean()), 1e-10)
     assert found[0].item() != found[1].item()
     sum(found).backward()
@@ -277,7 +277,7 @@ def test_draws_go_on_until_enough_are_distinct() -> None:
     for _ in range(draws):
         ids, tries = sample_candidates(words, 2, generator=generator)
         counts[tuple(ids.tolist())] += 1
-        all_tries.append(tries)
+        all_tries.append(int(tries))
     assert np.trace(counts) == 0
     expected = draws * chances[:, None] * chances / (1 - chances)[:, None]
     pairs = ~np.eye(words, dtype=bool)

@@ -1,0 +1,5 @@
+"""`python -m elmokit.cli`, which is how torchrun starts a command."""
+
+from elmokit.cli.main import main
+
+main()

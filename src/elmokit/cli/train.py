@@ -1,0 +1,96 @@
+"""`elmo train`: a prepared corpus to a biLM."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elmokit.cli.options import Json, print_json
+
+
+def command(
+    corpus: Annotated[Path, typer.Argument(metavar="DIR", help="What elmo prepare wrote.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The run's folder; a stopped run goes on.")
+    ],
+    preset: Annotated[
+        str, typer.Option("--preset", help="tiny, small, medium, base or original.")
+    ] = "tiny",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change the recipe or the model: key=value; repeatable."),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Read whole words instead of their characters.")
+    ] = False,
+    vectors: Annotated[
+        Path | None,
+        typer.Option("--vectors", help="With --words: begin with these (word2vec text format)."),
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", help="Save and stop after so long; the next call goes on."),
+    ] = None,
+    save_every: Annotated[
+        int, typer.Option("--save-every", help="Steps between two checkpoints.")
+    ] = 1000,
+    keep: Annotated[int, typer.Option("--keep", help="Checkpoints that are kept.")] = 2,
+    log_every: Annotated[
+        int, typer.Option("--log-every", help="Steps between two lines of log.jsonl.")
+    ] = 10,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write TensorBoard files too.")
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Compute the slow, plain way, for comparison.")
+    ] = False,
+    name: Annotated[
+        str, typer.Option("--name", help="The model's name; default: that of the folder.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Train a biLM; stop it with Ctrl-C, and the same command goes on exactly there.
+
+    On several GPUs or machines: torchrun --nproc-per-node 4 -m elmokit.cli train ...
+    """
+    from elmokit.lm.presets import changed, preset_named, with_word_input
+    from elmokit.lm.pretrain import Conduct, pretrain
+
+    chosen = preset_named(preset)
+    if words:
+        chosen = with_word_input(chosen)
+    outcome = pretrain(
+        corpus,
+        output,
+        changed(chosen, changes or []),
+        vectors=vectors,
+        name=name,
+        conduct=Conduct(
+            device=device,
+            save_every=save_every,
+            keep=keep,
+            log_every=log_every,
+            minutes=minutes,
+            tensorboard=tensorboard,
+            fused=not plain,
+            quiet=as_json,
+        ),
+    )
+    if as_json:
+        print_json({**asdict(outcome), "model": outcome.model and str(outcome.model)})
+        return
+    if outcome.model is None:
+        print(
+            f"{outcome.ending} at step {outcome.step:,} of {outcome.steps:,}; everything is saved: "
+            "the same command goes on from here"
+        )
+        return
+    if outcome.evaluation is not None:
+        found = outcome.evaluation
+        print(
+            f"held-out perplexity {found.perplexity:.2f} (forward {found.forward_perplexity:.2f}, "
+            f"backward {found.backward_perplexity:.2f}), {found.bits_per_byte:.3f} bits per byte"
+        )
+    print(f"the model is in {outcome.model}")

@@ -1,0 +1,188 @@
+"""A biLM as the training loop sees it: windows of a corpus in, gradients and losses out.
+
+D directions, T steps, B rows of this process, L layers, H cell, P size of a direction
+"""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from elmokit.corpus.prepared import UNKNOWN, PreparedCorpus
+from elmokit.corpus.streams import DistinctWords, Streams, StreamSettings
+from elmokit.errors import InputError
+from elmokit.lm.gradients import GraphedGradients, PlainGradients, row_dropout
+from elmokit.lm.objective import DIRECTIONS, Batch, BiLMObjective, WindowState
+from elmokit.lm.settings import TrainSettings
+from elmokit.lm.word_table import WordTable
+from elmokit.nn.softmax import sample_candidates
+from elmokit.training.distributed import World
+
+# Batches that are made ahead of their use.
+BATCHES_AHEAD = 3
+LOSS_NAMES = ("forward_loss", "backward_loss")
+
+
+class BiLMLearner:
+    """Trains an objective on a prepared corpus."""
+
+    def __init__(
+        self,
+        objective: BiLMObjective,
+        table: WordTable,
+        corpus: PreparedCorpus,
+        settings: TrainSettings,
+        *,
+        world: World,
+        device: torch.device,
+    ) -> None:
+        split = corpus.split("train")
+        if split is None:
+            raise InputError(f"{corpus.folder}: the corpus has no text to train on")
+        self.objective = objective
+        self.table = table
+        self.settings = settings
+        self.world = world
+        self.device = device
+        self.streams = Streams(
+            split,
+            StreamSettings(
+                rows=settings.rows,
+                steps=settings.window,
+                seed=settings.seed,
+                document_resets=settings.document_resets,
+                sentence_resets=settings.sentence_resets,
+            ),
+        )
+        self._distinct = DistinctWords(corpus.type_count)
+        self._parameters = dict(objective.named_parameters())
+        rows = world.share(settings.rows)
+        size = (rows.stop - rows.start) // settings.accumulation
+        if size == 0 or (rows.stop - rows.start) % settings.accumulation:
+            raise InputError(
+                f"accumulation: {rows.stop - rows.start} rows of a process cannot be computed in "
+                f"{settings.accumulation} equal parts"
+            )
+        self._parts = [slice(first, first + size) for first in range(rows.start, rows.stop, size)]
+        self._gradients = [self._part_gradients(size) for _ in self._parts]
+        self._maker = ThreadPoolExecutor(max_workers=1)
+        self._ahead: dict[int, Future[list[Batch]]] = {}
+
+    @property
+    def parameters(self) -> Mapping[str, nn.Parameter]:
+        """What is trained, by name."""
+        return self._parameters
+
+    @property
+    def items_per_step(self) -> int:
+        """Tokens that each direction reads in a step, over all processes."""
+        return self.settings.rows * self.settings.window
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """How many steps read all of the text once."""
+        return self.streams.windows_per_epoch
+
+    def gradients(self, step: int) -> Mapping[str, Tensor]:
+        """Leave this process's gradients in the parameters and give its losses."""
+        settings, parts = self.settings, len(self._parts)
+        scale = (settings.window if settings.sum_over_window else 1) / parts
+        total = torch.zeros(DIRECTIONS, device=self.device)
+        for part, (batch, rows, gradients) in enumerate(
+            zip(self._batches(step), self._parts, self._gradients, strict=True)
+        ):
+            seed = _seed(settings.seed, step, part)
+            if isinstance(gradients, GraphedGradients):
+                total += gradients(batch, _seed(seed, self.world.rank), scale)
+            else:
+                dropout = row_dropout(
+                    settings.dropout, seed=_seed(settings.seed, step),
+                    rows=rows, all_rows=settings.rows,
+                )  # fmt: skip
+                total += gradients(batch.to(self.device), dropout, scale)
+        return dict(zip(LOSS_NAMES, total / parts, strict=True))
+
+    def observations(self) -> Mapping[str, float]:
+        """Give the largest values that the LSTMs carry."""
+        states = [gradients.state for gradients in self._gradients]
+        return {
+            "largest_cell": max(float(state.cell.abs().max()) for state in states),
+            "largest_hidden": max(float(state.hidden.abs().max()) for state in states),
+        }
+
+    def forget(self) -> None:
+        """Let all rows begin anew."""
+        for gradients in self._gradients:
+            gradients.state = WindowState(*(torch.zeros_like(part) for part in gradients.state))
+
+    def state(self) -> dict[str, Tensor]:
+        """Give the LSTMs' state of all rows of all processes."""
+        joined = [torch.cat(parts, dim=2) for parts in zip(*self._states(), strict=True)]
+        return {
+            name: self.world.joined(tensor, dim=2)
+            for name, tensor in zip(WindowState._fields, joined, strict=True)
+        }
+
+    def load_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take this process's rows of such a state."""
+        for rows, gradients in zip(self._parts, self._gradients, strict=True):
+            gradients.state = WindowState(
+                *(tensors[name][:, :, rows].to(self.device) for name in WindowState._fields)
+            )
+
+    def _states(self) -> Iterator[WindowState]:
+        for gradients in self._gradients:
+            yield gradients.state
+
+    def _part_gradients(self, rows: int) -> PlainGradients | GraphedGradients:
+        if self.device.type == "cuda" and self.objective.fused:
+            return GraphedGradients(
+                self.objective, self.table, rows=rows, dropout=self.settings.dropout
+            )
+        return PlainGradients(self.objective, self.table, rows=rows)
+
+    def _batches(self, step: int) -> list[Batch]:
+        """Give the batches of a step, and have the next ones made meanwhile."""
+        for ahead in range(step, step + BATCHES_AHEAD):
+            if ahead not in self._ahead:
+                self._ahead[ahead] = self._maker.submit(self._make, ahead)
+        self._ahead = {number: f for number, f in self._ahead.items() if number >= step}
+        return self._ahead.pop(step).result()
+
+    def _make(self, step: int) -> list[Batch]:
+        window = self.streams.window(step)
+        vocabulary_size = self.objective.softmax.vocabulary_size
+        targets = np.where(window.targets < vocabulary_size, window.targets, UNKNOWN)
+        samples = tries = None
+        if self.settings.samples is not None:
+            generator = torch.Generator().manual_seed(_seed(self.settings.seed, step, 1 << 20))
+            count = min(self.settings.samples, vocabulary_size)
+            drawn = [
+                sample_candidates(vocabulary_size, count, generator=generator)
+                for _ in range(DIRECTIONS)
+            ]
+            samples = torch.stack([candidates.ids for candidates in drawn])
+            tries = torch.tensor([candidates.tries for candidates in drawn], dtype=torch.float64)
+        batches = []
+        for rows in self._parts:
+            words, index = self._distinct(window.inputs[:, :, rows])
+            groups, place = self.table.grouped(words)
+            keep = (~window.resets[:, :, rows]).astype(np.float32)
+            batches.append(
+                Batch(
+                    tuple(torch.from_numpy(group) for group in groups),
+                    torch.from_numpy(place[index]),
+                    torch.from_numpy(np.ascontiguousarray(targets[:, :, rows])),
+                    torch.from_numpy(keep),
+                    samples,
+                    tries,
+                )
+            )
+        return batches
+
+
+def _seed(*numbers: int) -> int:
+    """Mix numbers into one seed."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

@@ -1,0 +1,1 @@
+"""The training loop that pretraining and every task share; it knows neither."""

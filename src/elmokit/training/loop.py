@@ -1,0 +1,294 @@
+"""The loop: gradients, check, update, log, save, until the steps are done or someone stops it.
+
+A step is a function of the state before it and its number, so a run that goes on from a
+checkpoint is the run that was never stopped.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.errors import InputError
+from elmokit.training.checkpoints import Checkpoints, TrainingState
+from elmokit.training.distributed import World
+from elmokit.training.interruption import stop_wish
+from elmokit.training.journal import Journal, LiveLine
+from elmokit.training.optimiser import (
+    OptimiserName,
+    build_optimiser,
+    load_optimiser_tensors,
+    optimiser_tensors,
+    set_learning_rate,
+)
+from elmokit.training.schedule import Schedule
+
+CHECKPOINT_FOLDER = "checkpoints"
+LOG_FILE = "log.jsonl"
+
+# So many steps in a row without a finite loss and gradient end a run.
+MOST_BAD_STEPS = 20
+
+Ending = Literal["finished", "stopped", "out of time"]
+
+
+class Learner(Protocol):
+    """Something to train."""
+
+    @property
+    def parameters(self) -> Mapping[str, nn.Parameter]:
+        """What is trained, by name."""
+
+    @property
+    def items_per_step(self) -> int:
+        """How many tokens or examples all processes see in a step."""
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """How many steps see all of the data once."""
+
+    def gradients(self, step: int) -> Mapping[str, Tensor]:
+        """Leave this process's gradients in the parameters and give its losses by name."""
+
+    def observations(self) -> Mapping[str, float]:
+        """Give more facts for the log, such as the largest values of a state."""
+
+    def forget(self) -> None:
+        """Drop what is carried from step to step, because it may not be finite."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Give what is carried from step to step, of all processes together."""
+
+    def load_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put such a state back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSettings:
+    """How a run is conducted."""
+
+    schedule: Schedule
+    """Learning rates and the number of steps."""
+    optimiser: OptimiserName = "adamw"
+    """The rule of the update."""
+    weight_decay: float = 0.0
+    """Share of the weights taken off per step and learning rate (AdamW)."""
+    beta2: float = 0.999
+    """How slowly AdamW forgets squared gradients."""
+    clip: float | None = None
+    """Gradients whose joint norm is above this are scaled down to it."""
+    log_every: int = 10
+    """Steps between two records of the log."""
+    save_every: int = 1000
+    """Steps between two checkpoints."""
+    keep: int = 2
+    """How many checkpoints are kept."""
+    minutes: float | None = None
+    """The run saves and ends after so much time; started again it goes on."""
+
+
+class Loop:
+    """One run of training in a folder."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        settings: LoopSettings,
+        folder: Path,
+        *,
+        facts: Mapping[str, Any],
+        world: World | None = None,
+        line: LiveLine | None = None,
+        tensorboard: bool = False,
+    ) -> None:
+        self.learner = learner
+        self.settings = settings
+        self.world = world or World()
+        self.line = line or LiveLine(quiet=True)
+        self.facts = dict(facts)
+        self.checkpoints = Checkpoints(folder / CHECKPOINT_FOLDER, keep=settings.keep)
+        board = folder / "tensorboard" if tensorboard and self.world.is_first else None
+        if self.world.is_first:
+            self.checkpoints.prepare()
+        self.world.wait()
+        self.journal = Journal(folder / LOG_FILE, tensorboard=board)
+        self.optimiser = build_optimiser(
+            settings.optimiser,
+            learner.parameters,
+            weight_decay=settings.weight_decay,
+            beta2=settings.beta2,
+        )
+        self.step = 0
+        self._bad_steps = 0
+        self._sums: dict[str, float] = {}
+        self._summed = 0
+        self._started = time.monotonic()
+        self._seconds_before = 0.0
+        self._mark = (self._started, 0)
+
+    @property
+    def seconds(self) -> float:
+        """Time that the run has taken, that of earlier processes included."""
+        return self._seconds_before + time.monotonic() - self._started
+
+    def resume(self) -> int:
+        """Go to the newest checkpoint and give its step; 0 where there is none."""
+        state = self.checkpoints.load()
+        if state is not None:
+            _check_facts(self.facts, state.facts, self.checkpoints.folder)
+            self._load(state)
+        if self.world.is_first:
+            self.journal.rewind(self.step)
+        self._mark = (time.monotonic(), self.step)
+        return self.step
+
+    def run(self) -> Ending:
+        """Train until the end, a signal, or the time limit; in any case everything is saved."""
+        steps = self.settings.schedule.steps
+        with stop_wish() as wish:
+            while self.step < steps:
+                stop, late = self._agreed(wish.stop, self._late())
+                if stop or late:
+                    self.save()
+                    self.journal.close()
+                    return "stopped" if stop else "out of time"
+                self._advance()
+                if self.step % self.settings.log_every == 0 or self.step == steps:
+                    self._log()
+                if self.step % self.settings.save_every == 0:
+                    self.save()
+        self.save()
+        self.journal.close()
+        return "finished"
+
+    def save(self) -> None:
+        """Write a checkpoint of this moment."""
+        self._log()
+        carried = self.learner.state()
+        if self.world.is_first and self.step not in self.checkpoints.steps():
+            parameters = self.learner.parameters
+            tensors: dict[str, Tensor] = {f"weights/{n}": p for n, p in parameters.items()}
+            optimiser = optimiser_tensors(self.optimiser, parameters)
+            tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser.items()}
+            tensors |= {f"carried/{name}": tensor for name, tensor in carried.items()}
+            facts = {**self.facts, "bad_steps": self._bad_steps, "seconds": self.seconds}
+            self.checkpoints.save(TrainingState(self.step, tensors, facts))
+        self.world.wait()
+
+    def _load(self, state: TrainingState) -> None:
+        parts: dict[str, dict[str, Tensor]] = {"weights": {}, "optimiser": {}, "carried": {}}
+        for key, tensor in state.tensors.items():
+            part, name = key.split("/", 1)
+            parts[part][name] = tensor
+        parameters = self.learner.parameters
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(parts["weights"][name])
+        load_optimiser_tensors(self.optimiser, parameters, parts["optimiser"])
+        self.learner.load_state(parts["carried"])
+        self._bad_steps = int(state.facts["bad_steps"])
+        self._seconds_before = float(state.facts["seconds"])
+        self.step = state.step
+
+    def _advance(self) -> None:
+        """Do one step."""
+        parameters = list(self.learner.parameters.values())
+        self.optimiser.zero_grad(set_to_none=True)
+        losses = self.learner.gradients(self.step)
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        values = torch.stack([loss.detach().float() for loss in losses.values()])
+        self.world.average_([*gradients, values])
+        norm = torch.nn.utils.get_total_norm(gradients)
+        numbers = torch.cat([values, norm[None].to(values)]).tolist()
+        rate = self.settings.schedule.rate(self.step)
+        finite = all(map(math.isfinite, numbers))
+        if finite:
+            if self.settings.clip is not None:
+                torch.nn.utils.clip_grads_with_norm_(parameters, self.settings.clip, norm)
+            set_learning_rate(self.optimiser, rate)
+            self.optimiser.step()
+        self.step += 1
+        self._note(finite, dict(zip([*losses, "gradient_norm"], numbers, strict=True)))
+
+    def _note(self, finite: bool, numbers: dict[str, float]) -> None:
+        if finite:
+            self._bad_steps = 0
+            for name, number in numbers.items():
+                self._sums[name] = self._sums.get(name, 0.0) + number
+            self._summed += 1
+            return
+        self._bad_steps += 1
+        self.learner.forget()
+        found = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        self.line.say(f"step {self.step}: not finite ({found}); the step is left out")
+        if self._bad_steps >= MOST_BAD_STEPS:
+            raise InputError(
+                f"training has diverged: {self._bad_steps} steps in a row without a finite loss "
+                f"and gradient ({found}). The checkpoints before are unharmed; try a lower "
+                "learning_rate, a lower clip or a longer warm_up"
+            )
+
+    def _log(self) -> None:
+        """Write what has gathered since the last record."""
+        if not self._summed:
+            return
+        now = time.monotonic()
+        then, step = self._mark
+        speed = (self.step - step) * self.learner.items_per_step / max(now - then, 1e-9)
+        left = self.settings.schedule.steps - self.step
+        record = {
+            "step": self.step,
+            "epoch": self.step / self.learner.steps_per_epoch,
+            **{name: total / self._summed for name, total in self._sums.items()},
+            "learning_rate": self.settings.schedule.rate(self.step - 1),
+            "items_per_second": speed,
+            "seconds_left": left * self.learner.items_per_step / max(speed, 1e-9),
+            **self.learner.observations(),
+        }
+        self._mark, self._sums, self._summed = (now, self.step), {}, 0
+        if self.world.is_first:
+            self.journal.write(record)
+            self.line.show(_as_line(record, self.settings.schedule.steps))
+
+    def _late(self) -> bool:
+        minutes = self.settings.minutes
+        return minutes is not None and time.monotonic() - self._started > 60 * minutes
+
+    def _agreed(self, *wishes: bool) -> list[bool]:
+        """Let all processes do what one of them wants."""
+        if self.world.size == 1:
+            return list(wishes)
+        first = next(iter(self.learner.parameters.values()))
+        votes = first.new_tensor([float(wish) for wish in wishes])
+        self.world.average_([votes])
+        return [vote > 0 for vote in votes.tolist()]
+
+
+def _check_facts(own: Mapping[str, Any], saved: Mapping[str, Any], folder: Path) -> None:
+    """A run goes on only as it was begun."""
+    for key, value in own.items():
+        if saved.get(key) != value:
+            raise InputError(
+                f"{folder} belongs to a run with {key} = {saved.get(key)!r}, found {value!r}; "
+                "start it with the same settings, or begin a new run in another folder"
+            )
+
+
+def _as_line(record: Mapping[str, float | int], steps: int) -> str:
+    losses = " ".join(f"{k[:-5]} {v:.3f}" for k, v in record.items() if k.endswith("_loss"))
+    return (
+        f"step {record['step']}/{steps} epoch {record['epoch']:.2f} loss {losses} "
+        f"rate {record['learning_rate']:.2e} gradient {record['gradient_norm']:.2f} "
+        f"{record['items_per_second']:,.0f} tokens/s {_duration(record['seconds_left'])} left"
+    )
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
