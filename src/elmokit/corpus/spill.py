@@ -6,7 +6,7 @@ written in the text, and 2 + i is the word on line i.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ class _Found:
 
 def spill(task: SpillTask) -> Spill:
     """Tokenise some blocks and write their spill file."""
-    split_words = _word_splitter(task.tokeniser)
+    split_words = tokeniser_named(task.tokeniser).words
     found = _Found(task.blocks)
     ids_of = _Ids({MARKS[0]: _BEGIN_WRITTEN, MARKS[1]: _END_WRITTEN, MARKS[2]: _UNKNOWN_WRITTEN})
     id_of = ids_of.__getitem__
@@ -186,13 +186,6 @@ def spill(task: SpillTask) -> Spill:
         problem_counts=found.problems.counts,
         problems=tuple(p for examples in found.problems.examples.values() for p in examples),
     )
-
-
-def _word_splitter(name: str) -> Callable[[str], list[str]]:
-    tokeniser = tokeniser_named(name)
-    if name == "whitespace":
-        return str.split  # the same words, without their places
-    return lambda text: [word for word, _, _ in tokeniser(text)]
 
 
 def _sorted_words(

@@ -117,5 +117,5 @@ def _lines(stream: BinaryIO, name: str, elmo: Elmo, *, tokenised: bool) -> Itera
                 f"{name}, line {number}: not UTF-8 (byte {error.start + marked} is "
                 f"0x{error.object[error.start]:02x}); convert the file to UTF-8"
             ) from error
-        tokens = text.split() if tokenised else [token.text for token in elmo.tokenise(text)]
+        tokens = text.split() if tokenised else elmo.tokeniser.words(text)
         yield _Line(text, tokens, len(raw))

@@ -36,6 +36,10 @@ class Tokeniser(Protocol):
         """The tokens of `text`, in order."""
         ...
 
+    def words(self, text: str) -> list[str]:
+        """The tokens without their places, which takes half the time."""
+        ...
+
 
 class WordTokeniser:
     """Words, numbers and punctuation marks, by rules; takes time linear in the text."""
@@ -46,6 +50,14 @@ class WordTokeniser:
         """The tokens of `text`, in order."""
         return _tokens(text, text.translate(_SHADOWS), _word_pattern())
 
+    def words(self, text: str) -> list[str]:
+        """The tokens without their places."""
+        shadow, pattern = text.translate(_SHADOWS), _word_pattern()
+        if text.isascii():  # then the shadow differs in whitespace alone
+            return pattern.findall(shadow)
+        spans = map(re.Match.span, pattern.finditer(shadow))
+        return [text[start:end] for start, end in spans]
+
 
 class WhitespaceTokeniser:
     """What stands between whitespace, as `str.split` sees it."""
@@ -55,6 +67,10 @@ class WhitespaceTokeniser:
     def __call__(self, text: str) -> list[Token]:
         """The tokens of `text`, in order."""
         return _tokens(text, text, _NOT_SPACE)
+
+    def words(self, text: str) -> list[str]:
+        """The tokens without their places."""
+        return text.split()
 
 
 def tokeniser_named(name: str) -> Tokeniser:

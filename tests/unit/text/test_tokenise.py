@@ -151,6 +151,7 @@ def check_cover(tokenise: Tokeniser, text: str) -> None:
         assert not text[end_before : token.start].strip()
         end_before = token.end
     assert not text[end_before:].strip()
+    assert tokenise.words(text) == [token.text for token in tokenise(text)]
 
 
 @pytest.mark.parametrize(("text", "expected"), [*ENGLISH, *OTHER_SCRIPTS, *EMOJI])
@@ -187,6 +188,12 @@ def test_characters_of_every_block(name: str) -> None:
 @EVERY_TOKENISER
 @given(text=st.text(st.characters()))
 def test_any_text(name: str, text: str) -> None:
+    check_cover(tokeniser_named(name), text)
+
+
+@EVERY_TOKENISER
+@given(text=st.text(st.characters(max_codepoint=127)))
+def test_any_ascii(name: str, text: str) -> None:
     check_cover(tokeniser_named(name), text)
 
 
