@@ -16,55 +16,49 @@ WARM_UP_RUNS = 3
 
 
 class PlainGradients:
-    """Adds a window's gradients to the parameters' and carries the state on."""
+    """Adds a window's gradients to the parameters'."""
 
-    def __init__(self, objective: BiLMObjective, table: WordTable, *, rows: int) -> None:
+    def __init__(self, objective: BiLMObjective, table: WordTable) -> None:
         self.objective = objective
         self.table = table
-        self.state = objective.zero_state(rows)
 
-    def __call__(self, batch: Batch, dropout: Dropout, scale: float) -> Tensor:
-        """Give the loss of each direction (D,); gradients are of ``scale`` times their mean."""
-        losses: Losses = self.objective(batch, self.state, self.table, dropout)
+    def __call__(
+        self, batch: Batch, state: WindowState, dropout: Dropout, scale: float
+    ) -> tuple[Tensor, WindowState]:
+        """Give the loss of each direction (D,) and the state after the window.
+
+        Gradients are of ``scale`` times the mean loss.
+        """
+        losses: Losses = self.objective(batch, state, self.table, dropout)
         torch.autograd.backward(losses.mean * scale)
-        self.state = losses.state
-        return losses.of_directions
+        return losses.of_directions, losses.state
 
 
 class GraphedGradients:
     """The same, recorded once as a CUDA graph and replayed: a step of many small kernels."""
 
-    def __init__(
-        self, objective: BiLMObjective, table: WordTable, *, rows: int, dropout: float
-    ) -> None:
+    def __init__(self, objective: BiLMObjective, table: WordTable, *, dropout: float) -> None:
         self.objective = objective
         self.table = table
         self.dropout = dropout
         self._parameters = [p for p in objective.parameters() if p.requires_grad]
-        self._state = objective.zero_state(rows)
         self._capacity = [0] * len(table.widths)
         self._graph: torch.cuda.CUDAGraph | None = None
 
-    @property
-    def state(self) -> WindowState:
-        """The rows' state after the last window."""
-        return self._state
-
-    @state.setter
-    def state(self, state: WindowState) -> None:
-        for own, given in zip(self._state, state, strict=True):
-            own.copy_(given)
-
-    def __call__(self, batch: Batch, seed: int, scale: float) -> Tensor:
-        """Give the loss of each direction (D,); ``seed`` decides what is dropped."""
-        needed = [len(words) for words in batch.words]
-        if any(need > have for need, have in zip(needed, self._capacity, strict=True)):
+    def __call__(
+        self, batch: Batch, state: WindowState, seed: int, scale: float
+    ) -> tuple[Tensor, WindowState]:
+        """Give what `PlainGradients` gives; ``seed`` decides what is dropped."""
+        if not self._fits(batch):
             self._capacity = [
-                max(have, _roomy(need)) for need, have in zip(needed, self._capacity, strict=True)
+                max(have, _roomy(len(words)))
+                for words, have in zip(batch.words, self._capacity, strict=True)
             ]
-            self._record(self._padded(batch))
+            self._record(self._padded(batch), state)
         for own, given in zip(_tensors(self._inputs), _tensors(self._padded(batch)), strict=True):
             own.copy_(given, non_blocking=True)
+        for own, given in zip(self._before, state, strict=True):
+            own.copy_(given)
         torch.cuda.manual_seed(seed)
         assert self._graph is not None
         self._graph.replay()
@@ -78,13 +72,27 @@ class GraphedGradients:
             for parameter, gradient in zip(self._parameters, self._gradients, strict=True):
                 assert parameter.grad is not None
                 parameter.grad += gradient
-        return self._losses
+        return self._losses.clone(), WindowState(*(part.clone() for part in self._after))
 
-    def _record(self, batch: Batch) -> None:
-        device = self._state.cell.device
+    def staged(self, batch: Batch) -> Batch:
+        """Bring a batch into the form that is copied fastest; another thread may do it ahead."""
+        if not self._fits(batch):
+            return batch
+        padded = self._padded(batch)
+        return Batch(
+            tuple(words.pin_memory() for words in padded.words),
+            *(None if part is None else part.pin_memory() for part in padded[1:]),  # type: ignore[arg-type]
+        )
+
+    def _fits(self, batch: Batch) -> bool:
+        return all(
+            len(words) <= have for words, have in zip(batch.words, self._capacity, strict=True)
+        )
+
+    def _record(self, batch: Batch, state: WindowState) -> None:
         self._graph = None  # frees its memory first
-        self._inputs = batch.to(device)
-        before = [tensor.clone() for tensor in self._state]
+        self._inputs = batch.to(state.cell.device)
+        self._before = WindowState(*(part.clone() for part in state))
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -92,21 +100,22 @@ class GraphedGradients:
                 self._run()
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._losses, self._gradients = self._run()
-        self.state = WindowState(*before)
+        # Another thread may pin memory meanwhile.
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+            self._losses, self._after, self._gradients = self._run()
 
-    def _run(self) -> tuple[Tensor, tuple[Tensor, ...]]:
-        losses: Losses = self.objective(self._inputs, self._state, self.table, self._drop)
+    def _run(self) -> tuple[Tensor, WindowState, tuple[Tensor, ...]]:
+        losses: Losses = self.objective(self._inputs, self._before, self.table, self._drop)
         gradients = torch.autograd.grad(losses.mean, self._parameters)
-        self.state = losses.state
-        return losses.of_directions, gradients
+        return losses.of_directions, losses.state, gradients
 
     def _drop(self, values: Tensor) -> Tensor:
         return F.dropout(values, self.dropout) if self.dropout else values
 
     def _padded(self, batch: Batch) -> Batch:
-        """Fill each group with word 0 up to its capacity."""
+        """Fill each group with word 0 up to its capacity; a full batch stays as it is."""
+        if [len(words) for words in batch.words] == self._capacity:
+            return batch
         words, places, first = [], [], 0
         for group, capacity in zip(batch.words, self._capacity, strict=True):
             words.append(F.pad(group, (0, capacity - len(group))))

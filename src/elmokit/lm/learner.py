@@ -3,10 +3,11 @@
 D directions, T steps, B rows of this process, L layers, H cell, P size of a direction
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -37,7 +38,12 @@ class BiLMLearner:
         *,
         world: World,
         device: torch.device,
+        targets: npt.NDArray[np.int64] | None = None,
     ) -> None:
+        """``targets`` gives the id to predict of each distinct word of the corpus.
+
+        By default a word's number is its id, up to the size of the softmax.
+        """
         split = corpus.split("train")
         if split is None:
             raise InputError(f"{corpus.folder}: the corpus has no text to train on")
@@ -57,6 +63,10 @@ class BiLMLearner:
             ),
         )
         self._distinct = DistinctWords(corpus.type_count)
+        if targets is None:
+            targets = np.arange(corpus.type_count, dtype=np.int64)
+            targets[objective.softmax.vocabulary_size :] = UNKNOWN
+        self._targets = targets
         self._parameters = dict(objective.named_parameters())
         rows = world.share(settings.rows)
         size = (rows.stop - rows.start) // settings.accumulation
@@ -66,7 +76,12 @@ class BiLMLearner:
                 f"{settings.accumulation} equal parts"
             )
         self._parts = [slice(first, first + size) for first in range(rows.start, rows.stop, size)]
-        self._gradients = [self._part_gradients(size) for _ in self._parts]
+        self._states = [objective.zero_state(size) for _ in self._parts]
+        self._graphed = self._plain = None
+        if device.type == "cuda" and objective.fused:
+            self._graphed = GraphedGradients(objective, table, dropout=settings.dropout)
+        else:
+            self._plain = PlainGradients(objective, table)
         self._maker = ThreadPoolExecutor(max_workers=1)
         self._ahead: dict[int, Future[list[Batch]]] = {}
 
@@ -90,36 +105,27 @@ class BiLMLearner:
         settings, parts = self.settings, len(self._parts)
         scale = (settings.window if settings.sum_over_window else 1) / parts
         total = torch.zeros(DIRECTIONS, device=self.device)
-        for part, (batch, rows, gradients) in enumerate(
-            zip(self._batches(step), self._parts, self._gradients, strict=True)
-        ):
-            seed = _seed(settings.seed, step, part)
-            if isinstance(gradients, GraphedGradients):
-                total += gradients(batch, _seed(seed, self.world.rank), scale)
-            else:
-                dropout = row_dropout(
-                    settings.dropout, seed=_seed(settings.seed, step),
-                    rows=rows, all_rows=settings.rows,
-                )  # fmt: skip
-                total += gradients(batch.to(self.device), dropout, scale)
+        for part, batch in enumerate(self.batches(step)):
+            losses, self._states[part] = self._part_gradients(step, part, batch, scale)
+            total += losses
         return dict(zip(LOSS_NAMES, total / parts, strict=True))
 
     def observations(self) -> Mapping[str, float]:
         """Give the largest values that the LSTMs carry."""
-        states = [gradients.state for gradients in self._gradients]
         return {
-            "largest_cell": max(float(state.cell.abs().max()) for state in states),
-            "largest_hidden": max(float(state.hidden.abs().max()) for state in states),
+            "largest_cell": max(float(state.cell.abs().max()) for state in self._states),
+            "largest_hidden": max(float(state.hidden.abs().max()) for state in self._states),
         }
 
     def forget(self) -> None:
         """Let all rows begin anew."""
-        for gradients in self._gradients:
-            gradients.state = WindowState(*(torch.zeros_like(part) for part in gradients.state))
+        self._states = [
+            WindowState(*(torch.zeros_like(part) for part in state)) for state in self._states
+        ]
 
     def state(self) -> dict[str, Tensor]:
         """Give the LSTMs' state of all rows of all processes."""
-        joined = [torch.cat(parts, dim=2) for parts in zip(*self._states(), strict=True)]
+        joined = [torch.cat(parts, dim=2) for parts in zip(*self._states, strict=True)]
         return {
             name: self.world.joined(tensor, dim=2)
             for name, tensor in zip(WindowState._fields, joined, strict=True)
@@ -127,23 +133,30 @@ class BiLMLearner:
 
     def load_state(self, tensors: Mapping[str, Tensor]) -> None:
         """Take this process's rows of such a state."""
-        for rows, gradients in zip(self._parts, self._gradients, strict=True):
-            gradients.state = WindowState(
+        self._states = [
+            WindowState(
                 *(tensors[name][:, :, rows].to(self.device) for name in WindowState._fields)
             )
+            for rows in self._parts
+        ]
 
-    def _states(self) -> Iterator[WindowState]:
-        for gradients in self._gradients:
-            yield gradients.state
+    def _part_gradients(
+        self, step: int, part: int, batch: Batch, scale: float
+    ) -> tuple[Tensor, WindowState]:
+        settings, state = self.settings, self._states[part]
+        if self._graphed is not None:
+            seed = _seed(settings.seed, step, part, self.world.rank)
+            return self._graphed(batch, state, seed, scale)
+        assert self._plain is not None
+        dropout = row_dropout(
+            settings.dropout,
+            seed=_seed(settings.seed, step),
+            rows=self._parts[part],
+            all_rows=settings.rows,
+        )
+        return self._plain(batch.to(self.device), state, dropout, scale)
 
-    def _part_gradients(self, rows: int) -> PlainGradients | GraphedGradients:
-        if self.device.type == "cuda" and self.objective.fused:
-            return GraphedGradients(
-                self.objective, self.table, rows=rows, dropout=self.settings.dropout
-            )
-        return PlainGradients(self.objective, self.table, rows=rows)
-
-    def _batches(self, step: int) -> list[Batch]:
+    def batches(self, step: int) -> list[Batch]:
         """Give the batches of a step, and have the next ones made meanwhile."""
         for ahead in range(step, step + BATCHES_AHEAD):
             if ahead not in self._ahead:
@@ -154,7 +167,7 @@ class BiLMLearner:
     def _make(self, step: int) -> list[Batch]:
         window = self.streams.window(step)
         vocabulary_size = self.objective.softmax.vocabulary_size
-        targets = np.where(window.targets < vocabulary_size, window.targets, UNKNOWN)
+        targets = self._targets[window.targets]
         samples = tries = None
         if self.settings.samples is not None:
             generator = torch.Generator().manual_seed(_seed(self.settings.seed, step, 1 << 20))
@@ -170,16 +183,15 @@ class BiLMLearner:
             words, index = self._distinct(window.inputs[:, :, rows])
             groups, place = self.table.grouped(words)
             keep = (~window.resets[:, :, rows]).astype(np.float32)
-            batches.append(
-                Batch(
-                    tuple(torch.from_numpy(group) for group in groups),
-                    torch.from_numpy(place[index]),
-                    torch.from_numpy(np.ascontiguousarray(targets[:, :, rows])),
-                    torch.from_numpy(keep),
-                    samples,
-                    tries,
-                )
+            batch = Batch(
+                tuple(torch.from_numpy(group) for group in groups),
+                torch.from_numpy(place[index]),
+                torch.from_numpy(np.ascontiguousarray(targets[:, :, rows])),
+                torch.from_numpy(keep),
+                samples,
+                tries,
             )
+            batches.append(batch if self._graphed is None else self._graphed.staged(batch))
         return batches
 
 

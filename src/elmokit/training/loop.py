@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.errors import InputError
-from elmokit.training.checkpoints import Checkpoints, TrainingState
+from elmokit.training.checkpoints import Checkpoints, TrainingState, clear_strays
 from elmokit.training.distributed import World
 from elmokit.training.interruption import stop_wish
 from elmokit.training.journal import Journal, LiveLine
 from elmokit.training.optimiser import (
+    MOMENTS,
     OptimiserName,
     build_optimiser,
     load_optimiser_tensors,
@@ -91,6 +92,13 @@ class LoopSettings:
     minutes: float | None = None
     """The run saves and ends after so much time; started again it goes on."""
 
+    def __post_init__(self) -> None:
+        for name in ("log_every", "save_every", "keep"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: expected 1 or more, found {getattr(self, name)!r}")
+        if self.minutes is not None and not self.minutes > 0:
+            raise InputError(f"minutes: expected a number above 0, found {self.minutes!r}")
+
 
 class Loop:
     """One run of training in a folder."""
@@ -113,10 +121,11 @@ class Loop:
         self.facts = dict(facts)
         self.checkpoints = Checkpoints(folder / CHECKPOINT_FOLDER, keep=settings.keep)
         board = folder / "tensorboard" if tensorboard and self.world.is_first else None
-        if self.world.is_first:
-            self.checkpoints.prepare()
-        self.world.wait()
-        self.journal = Journal(folder / LOG_FILE, tensorboard=board)
+        with self.world.together():
+            if self.world.is_first:
+                self.checkpoints.prepare()
+                clear_strays(folder)
+            self.journal = Journal(folder / LOG_FILE, tensorboard=board)
         self.optimiser = build_optimiser(
             settings.optimiser,
             learner.parameters,
@@ -138,10 +147,19 @@ class Loop:
 
     def resume(self) -> int:
         """Go to the newest checkpoint and give its step; 0 where there is none."""
-        state = self.checkpoints.load()
-        if state is not None:
-            _check_facts(self.facts, state.facts, self.checkpoints.folder)
-            self._load(state)
+        with self.world.together():
+            state = self.checkpoints.load()
+            if state is not None:
+                _check_facts(self.facts, state.facts, self.checkpoints.folder)
+                self._load(state)
+            if self.world.is_first and self.step < self.settings.schedule.steps:
+                self.checkpoints.check_space_of_run(self._size_of_state())
+        found = {step for (step,) in self.world.of_all([self.step])}
+        if len(found) > 1:
+            raise InputError(
+                f"{self.checkpoints.folder}: processes find checkpoints of different steps "
+                f"{sorted(found)}; the folder must be on a disk that all machines share"
+            )
         if self.world.is_first:
             self.journal.rewind(self.step)
         self._mark = (time.monotonic(), self.step)
@@ -152,12 +170,13 @@ class Loop:
         steps = self.settings.schedule.steps
         with stop_wish() as wish:
             while self.step < steps:
-                stop, late = self._agreed(wish.stop, self._late())
+                wishes = self.world.of_all([wish.stop, self._late()])
+                stop, late = (any(column) for column in zip(*wishes, strict=True))
                 if stop or late:
                     self.save()
                     self.journal.close()
                     return "stopped" if stop else "out of time"
-                self._advance()
+                self.advance()
                 if self.step % self.settings.log_every == 0 or self.step == steps:
                     self._log()
                 if self.step % self.settings.save_every == 0:
@@ -170,15 +189,23 @@ class Loop:
         """Write a checkpoint of this moment."""
         self._log()
         carried = self.learner.state()
-        if self.world.is_first and self.step not in self.checkpoints.steps():
-            parameters = self.learner.parameters
-            tensors: dict[str, Tensor] = {f"weights/{n}": p for n, p in parameters.items()}
-            optimiser = optimiser_tensors(self.optimiser, parameters)
-            tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser.items()}
-            tensors |= {f"carried/{name}": tensor for name, tensor in carried.items()}
-            facts = {**self.facts, "bad_steps": self._bad_steps, "seconds": self.seconds}
-            self.checkpoints.save(TrainingState(self.step, tensors, facts))
-        self.world.wait()
+        with self.world.together():
+            if self.world.is_first:
+                self.checkpoints.save(self._state(carried))
+
+    def _state(self, carried: Mapping[str, Tensor]) -> TrainingState:
+        parameters = self.learner.parameters
+        tensors: dict[str, Tensor] = {f"weights/{n}": p for n, p in parameters.items()}
+        optimiser = optimiser_tensors(self.optimiser, parameters)
+        tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser.items()}
+        tensors |= {f"carried/{name}": tensor for name, tensor in carried.items()}
+        facts = {**self.facts, "bad_steps": self._bad_steps, "seconds": self.seconds}
+        return TrainingState(self.step, tensors, facts)
+
+    def _size_of_state(self) -> int:
+        """Give about the bytes of a checkpoint."""
+        weights = sum(p.numel() * p.element_size() for p in self.learner.parameters.values())
+        return weights * (1 + MOMENTS[self.settings.optimiser])
 
     def _load(self, state: TrainingState) -> None:
         parts: dict[str, dict[str, Tensor]] = {"weights": {}, "optimiser": {}, "carried": {}}
@@ -195,7 +222,7 @@ class Loop:
         self._seconds_before = float(state.facts["seconds"])
         self.step = state.step
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
         """Do one step."""
         parameters = list(self.learner.parameters.values())
         self.optimiser.zero_grad(set_to_none=True)
@@ -224,6 +251,8 @@ class Loop:
             return
         self._bad_steps += 1
         self.learner.forget()
+        if self.world.is_first:
+            self.journal.write({"step": self.step, "left_out": self._bad_steps})
         found = ", ".join(f"{name} {number}" for name, number in numbers.items())
         self.line.say(f"step {self.step}: not finite ({found}); the step is left out")
         if self._bad_steps >= MOST_BAD_STEPS:
@@ -259,24 +288,26 @@ class Loop:
         minutes = self.settings.minutes
         return minutes is not None and time.monotonic() - self._started > 60 * minutes
 
-    def _agreed(self, *wishes: bool) -> list[bool]:
-        """Let all processes do what one of them wants."""
-        if self.world.size == 1:
-            return list(wishes)
-        first = next(iter(self.learner.parameters.values()))
-        votes = first.new_tensor([float(wish) for wish in wishes])
-        self.world.average_([votes])
-        return [vote > 0 for vote in votes.tolist()]
-
 
 def _check_facts(own: Mapping[str, Any], saved: Mapping[str, Any], folder: Path) -> None:
     """A run goes on only as it was begun."""
-    for key, value in own.items():
-        if saved.get(key) != value:
+    now, before = _leaves(own), _leaves({name: saved.get(name) for name in own})
+    for key in [*now, *before]:
+        if now.get(key) != before.get(key):
             raise InputError(
-                f"{folder} belongs to a run with {key} = {saved.get(key)!r}, found {value!r}; "
-                "start it with the same settings, or begin a new run in another folder"
+                f"{folder} belongs to a run with {key} = {before.get(key)!r}, found "
+                f"{now.get(key)!r}; start it with the same settings, or begin a new run in another "
+                "folder"
             )
+
+
+def _leaves(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Give ``{"model": {"layers": 2}}`` as ``{"model.layers": 2}``."""
+    leaves: dict[str, Any] = {}
+    for name, value in facts.items():
+        inner = isinstance(value, Mapping)
+        leaves |= _leaves(value, f"{prefix}{name}.") if inner else {prefix + name: value}
+    return leaves
 
 
 def _as_line(record: Mapping[str, float | int], steps: int) -> str:

@@ -45,6 +45,10 @@ def make(
     return objective, WordTable(WORDS, indexer, bilm.token_encoder, device=device)
 
 
+def identity(values: Tensor) -> Tensor:
+    return values
+
+
 def make_batch(table: WordTable, *, seed: int, samples: int | None = None) -> Batch:
     generator = np.random.default_rng(seed)
     inputs = generator.integers(0, TYPES, (2, STEPS, ROWS))
@@ -71,13 +75,15 @@ def test_the_fast_way_equals_the_plain_one(config: ModelConfig, samples: int | N
     found = []
     for fused in (True, False):
         objective, table = make(config, fused=fused)
-        gradients = PlainGradients(objective, table, rows=ROWS)
+        gradients = PlainGradients(objective, table)
+        state = objective.zero_state(ROWS)
         for window in range(2):
             dropout = row_dropout(0.3, seed=window, rows=slice(0, ROWS), all_rows=ROWS)
-            losses = gradients(make_batch(table, seed=window, samples=samples), dropout, 2.0)
+            batch = make_batch(table, seed=window, samples=samples)
+            losses, state = gradients(batch, state, dropout, 2.0)
         parameters = dict(objective.named_parameters())
         assert all(p.grad is not None for p in parameters.values())
-        found.append([losses, *gradients.state, *(p.grad for p in parameters.values())])
+        found.append([losses, *state, *(p.grad for p in parameters.values())])
     for fast, plain in zip(*found, strict=True):
         torch.testing.assert_close(fast, plain, rtol=2e-4, atol=2e-6)
 
@@ -89,15 +95,15 @@ def test_tied_weights_get_both_gradients() -> None:
     words.weight = objective.softmax.weight
     assert "bilm.token_encoder.words.weight" in dict(objective.named_parameters())
     assert "softmax.weight" not in dict(objective.named_parameters())
-    gradients = PlainGradients(objective, table, rows=ROWS)
-    gradients(make_batch(table, seed=1), lambda values: values, 1.0)
+    state = objective.zero_state(ROWS)
+    PlainGradients(objective, table)(make_batch(table, seed=1), state, identity, 1.0)
     tied = words.weight.grad
     other, _ = make(WORD_CONFIG, fused=False)
     other_words = other.bilm.token_encoder.words
     assert other_words is not None
     with torch.no_grad():
         other_words.weight.copy_(other.softmax.weight)
-    PlainGradients(other, table, rows=ROWS)(make_batch(table, seed=1), lambda values: values, 1.0)
+    PlainGradients(other, table)(make_batch(table, seed=1), state, identity, 1.0)
     assert other_words.weight.grad is not None
     assert other.softmax.weight.grad is not None
     assert tied is not None
@@ -109,8 +115,9 @@ def test_bfloat16_products_stay_near() -> None:
     results = []
     for dtype in (torch.float32, torch.bfloat16):
         objective, table = make(CONFIG, fused=True, dtype=dtype)
-        gradients = PlainGradients(objective, table, rows=ROWS)
-        losses = gradients(make_batch(table, seed=3), lambda values: values, 1.0)
+        gradients = PlainGradients(objective, table)
+        state = objective.zero_state(ROWS)
+        losses, _ = gradients(make_batch(table, seed=3), state, identity, 1.0)
         weight = objective.softmax.weight
         assert weight.grad is not None
         assert weight.grad.dtype == torch.float32
@@ -145,26 +152,26 @@ def test_no_dropout_changes_nothing() -> None:
 def test_a_graph_replays_what_plain_calls_do(samples: int | None) -> None:
     """Three windows, each with other words, without dropout; and dropout follows its seed."""
     objective, table = make(CONFIG, fused=True, device="cuda")
-    graphed = GraphedGradients(objective, table, rows=ROWS, dropout=0.0)
+    graphed = GraphedGradients(objective, table, dropout=0.0)
     reference, reference_table = make(CONFIG, fused=False, device="cuda")
-    plain = PlainGradients(reference, reference_table, rows=ROWS)
-
-    def identity(values: Tensor) -> Tensor:
-        return values
-
+    plain = PlainGradients(reference, reference_table)
+    state = expected_state = objective.zero_state(ROWS)
     for window in range(3):
         batch = make_batch(table, seed=window, samples=samples)
         objective.zero_grad()
         reference.zero_grad()
-        losses = graphed(batch, 0, 1.0)
-        expected = plain(batch.to(torch.device("cuda")), identity, 1.0)
+        losses, state = graphed(batch, state, 0, 1.0)
+        expected, expected_state = plain(
+            batch.to(torch.device("cuda")), expected_state, identity, 1.0
+        )
         torch.testing.assert_close(losses, expected)
+        torch.testing.assert_close(state.cell, expected_state.cell)
         for own, theirs in zip(objective.parameters(), reference.parameters(), strict=True):
             torch.testing.assert_close(own.grad, theirs.grad, rtol=2e-4, atol=2e-6)
-    dropping = GraphedGradients(objective, table, rows=ROWS, dropout=0.3)
+    dropping = GraphedGradients(objective, table, dropout=0.3)
     found = []
     for seed in (1, 2, 1):
-        dropping.state = objective.zero_state(ROWS)
         objective.zero_grad()
-        found.append(dropping(make_batch(table, seed=0, samples=samples), seed, 1.0).tolist())
+        batch = make_batch(table, seed=0, samples=samples)
+        found.append(dropping(batch, objective.zero_state(ROWS), seed, 1.0)[0].tolist())
     assert found[0] == found[2] != found[1]
