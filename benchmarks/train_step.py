@@ -28,12 +28,10 @@ import torch
 
 from elmokit.config import ModelConfig
 from elmokit.corpus.prepared import PreparedCorpus
-from elmokit.lm.learner import BiLMLearner
+from elmokit.lm.assemble import assemble
 from elmokit.lm.presets import Preset, changed, preset_named
-from elmokit.lm.pretrain import Conduct, build_objective, loop_settings, settled
+from elmokit.lm.pretrain import Conduct, loop_settings
 from elmokit.lm.settings import TrainSettings
-from elmokit.lm.word_table import WordTable
-from elmokit.text.token_indexer import TokenIndexer
 from elmokit.training.distributed import World, own_device
 from elmokit.training.loop import Loop
 
@@ -44,17 +42,13 @@ class Contender:
     """A training that goes on step by step."""
 
     def __init__(self, corpus: PreparedCorpus, preset: Preset, device: torch.device) -> None:
-        config, settings = settled(preset, corpus)
-        objective = build_objective(config, settings, start=None, fused=True).to(device)
-        vocabulary = corpus.vocabulary(config.softmax_size)
-        indexer = TokenIndexer.for_model(config, vocabulary=vocabulary, characters=None)
-        table = WordTable(corpus.words, indexer, objective.bilm.token_encoder, device=device)
-        self.learner = BiLMLearner(objective, table, corpus, settings, world=World(), device=device)
-        self.config, self.settings, self.device = config, settings, device
+        parts = assemble(corpus, preset, device=device, world=World())
+        self.config, self.settings, self.device = parts.config, parts.settings, device
+        self.learner = parts.learner
         self._folder = tempfile.TemporaryDirectory()
         self.loop = Loop(
             self.learner,
-            loop_settings(settings, Conduct(), 10**6),
+            loop_settings(parts.settings, Conduct(), 10**6),
             Path(self._folder.name),
             facts={},
         )

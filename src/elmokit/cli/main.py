@@ -13,6 +13,7 @@ from elmokit.cli import (
     demo,
     embed,
     evaluate,
+    finetune,
     info,
     prepare,
     score,
@@ -55,6 +56,7 @@ app.command("convert")(convert.command)
 app.command("verify")(verify.command)
 app.command("prepare")(prepare.command)
 app.command("train")(train.command)
+app.command("finetune")(finetune.command)
 app.command("evaluate")(evaluate.command)
 app.command("score")(score.command)
 app.command("substitutes")(substitutes.command)

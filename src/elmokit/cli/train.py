@@ -1,5 +1,6 @@
 """`elmo train`: a prepared corpus to a biLM."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -78,6 +79,8 @@ def command(
             quiet=as_json,
         ),
     )
+    if os.environ.get("RANK", "0") != "0":
+        return  # the first process speaks for all
     if as_json:
         print_json({**asdict(outcome), "model": outcome.model and str(outcome.model)})
         return

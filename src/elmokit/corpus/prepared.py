@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from elmokit.config import Marks
 from elmokit.errors import FormatError, InputError
-from elmokit.files import is_file, read_json, read_text
+from elmokit.files import MANIFEST_FILE, is_file, read_json, read_text, sha256_of
 from elmokit.text.vocabulary import Vocabulary
 
 CORPUS_FILE = "corpus.json"
@@ -111,6 +111,14 @@ class PreparedCorpus:
             )
         return words
 
+    def identity(self) -> dict[str, Any]:
+        """Give what tells this corpus from others."""
+        file = self.folder / MANIFEST_FILE
+        return {
+            "types": self.type_count,
+            "manifest": sha256_of(file) if is_file(file) else None,
+        }
+
     def vocabulary(self, size: int | None = None) -> Vocabulary:
         """Give the ``size`` most frequent words, marks first."""
         return Vocabulary(self.words[: size or self.vocabulary_size], marks=Marks())
@@ -120,8 +128,13 @@ class PreparedCorpus:
         facts = self.facts["splits"].get(name)
         if facts is None:
             return None
-        shards = [self._array(shard["file"], shard["tokens"]) for shard in facts["shards"]]
-        documents = self._array(f"{name}-documents.npy", facts["documents"])
+        try:
+            shards = [self._array(shard["file"], shard["tokens"]) for shard in facts["shards"]]
+            documents = self._array(f"{name}-documents.npy", facts["documents"])
+        except (KeyError, TypeError) as error:
+            raise FormatError(
+                self.file, f"wrong content about {name} ({error!r})", hint="prepare it again"
+            ) from error
         return Split(
             tokens=TokenStream(shards), documents=np.asarray(documents, np.int64), facts=facts
         )

@@ -1,6 +1,5 @@
 """From a config and tensors to a module, and back."""
 
-import torch
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
@@ -8,6 +7,7 @@ from elmokit.nn.bilm import BiLM
 from elmokit.nn.char_cnn import CharacterCNN
 from elmokit.nn.projected_lstm import LSTMStack, ProjectedLSTM
 from elmokit.nn.token_encoder import TokenEncoder
+from elmokit.nn.without_weights import without_weights
 
 
 def build_bilm(config: ModelConfig, *, dropout: float = 0.0) -> BiLM:
@@ -36,7 +36,7 @@ def build_bilm(config: ModelConfig, *, dropout: float = 0.0) -> BiLM:
 
 def bilm_from_tensors(config: ModelConfig, tensors: dict[str, Tensor]) -> BiLM:
     """Make a biLM that holds the given tensors (not copies of them)."""
-    with torch.device("meta"):
+    with without_weights():
         bilm = build_bilm(config)
     own = {name: tensors[name] for name in bilm.state_dict()}
     bilm.load_state_dict(own, assign=True)

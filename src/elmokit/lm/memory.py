@@ -50,6 +50,11 @@ def free_bytes(device: torch.device) -> int | None:
     """Give what is free on a device; None where that cannot be known."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
+    found = [free for free in (_free_of_machine(), _free_of_container()) if free is not None]
+    return min(found, default=None)
+
+
+def _free_of_machine() -> int | None:
     file = Path("/proc/meminfo")
     if not file.exists():
         return None
@@ -57,6 +62,17 @@ def free_bytes(device: torch.device) -> int | None:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def _free_of_container() -> int | None:
+    """Give what a container's limit leaves (control groups, version 2)."""
+    try:
+        limit, used = (
+            Path(f"/sys/fs/cgroup/memory.{name}").read_text().strip() for name in ("max", "current")
+        )
+    except OSError:
+        return None
+    return None if limit == "max" else int(limit) - int(used)
 
 
 def check_memory(needed: int, free: int | None) -> str:

@@ -1,10 +1,9 @@
 """The softmax of a model's files: what turns a source of vectors into a language model."""
 
-import torch
-
 from elmokit.errors import InputError
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.nn.softmax import LanguageModelSoftmax
+from elmokit.nn.without_weights import without_weights
 from elmokit.text.vocabulary import Vocabulary
 
 PREFIX = "softmax."
@@ -32,7 +31,7 @@ def output_layer(checkpoint: Checkpoint) -> tuple[LanguageModelSoftmax, Vocabula
             f"model: {name!r} has a softmax of {size} words and no list of them; pass the "
             "vocabulary file that it was trained with (vocabulary=, --vocabulary in the shell)"
         )
-    with torch.device("meta"):
+    with without_weights():
         softmax = LanguageModelSoftmax(vocabulary_size=size, dim=checkpoint.config.projection_dim)
     tensors = {
         key.removeprefix(PREFIX): tensor

@@ -20,7 +20,7 @@ class Preset:
 
 
 PRESETS = {
-    # For a laptop, a small corpus, a first look: minutes.
+    # For a laptop and a first look: two megabytes of text in minutes.
     "tiny": Preset(
         model=ModelConfig(
             characters=CharacterConfig(
@@ -30,7 +30,7 @@ PRESETS = {
             projection_dim=64,
         ),
         settings=TrainSettings(
-            epochs=8,
+            epochs=4,
             rows=32,
             window=32,
             optimiser="adamw",
@@ -39,7 +39,7 @@ PRESETS = {
             decay="cosine",
             clip=1.0,
             sum_over_window=False,
-            samples=None,
+            samples=1024,
             document_resets=0.5,
             sentence_resets=0.05,
         ),
@@ -66,19 +66,19 @@ PRESETS = {
             projection_dim=352,
         ),
         settings=TrainSettings(
-            epochs=5,
+            epochs=4.3,
             rows=1024,
             window=32,
             optimiser="adamw",
-            learning_rate=2e-3,
+            learning_rate=4e-3,
             warm_up=500,
-            decay="cosine",
+            decay="linear",
+            decay_share=0.6,
             beta2=0.98,
             clip=1.0,
             sum_over_window=False,
             dropout=0.1,
             samples=None,
-            precision="bfloat16",
             document_resets=0.5,
             sentence_resets=0.02,
         ),

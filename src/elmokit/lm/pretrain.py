@@ -2,35 +2,25 @@
 
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from elmokit.config import ModelConfig
 from elmokit.corpus.prepared import PreparedCorpus
-from elmokit.engine.build import build_bilm
 from elmokit.engine.runner import Runner
-from elmokit.errors import InputError
-from elmokit.files import replacing_file, write_json, write_text
+from elmokit.files import replacing_file, sha256_of, write_json, write_text
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
+from elmokit.lm.assemble import Parts, assemble
 from elmokit.lm.evaluate import Evaluation, evaluate
 from elmokit.lm.held_out import held_out_text
 from elmokit.lm.language_model import LanguageModel
-from elmokit.lm.learner import BiLMLearner
-from elmokit.lm.memory import check_memory, free_bytes, needed_bytes
 from elmokit.lm.model_card import model_card
-from elmokit.lm.objective import BiLMObjective
 from elmokit.lm.presets import Preset
 from elmokit.lm.settings import TrainSettings
-from elmokit.lm.word_table import WordTable
-from elmokit.lm.word_vectors_file import read_word_vectors
-from elmokit.nn.softmax import LanguageModelSoftmax
-from elmokit.text.token_indexer import TokenIndexer
-from elmokit.text.vocabulary import Vocabulary
 from elmokit.training.distributed import own_device, world
 from elmokit.training.journal import LiveLine
 from elmokit.training.loop import Ending, Loop, LoopSettings
@@ -92,8 +82,9 @@ def pretrain(
 ) -> Outcome:
     """Train a biLM on a prepared corpus; a run that was stopped goes on where it was.
 
-    ``start`` gives the weights to begin with (fine-tuning), ``vectors`` a file of static word
-    vectors for a model that reads words.
+    ``start`` is a model with a softmax to go on from (fine-tuning): its sizes and its vocabulary
+    count, and of the preset only the recipe. ``vectors`` is a file of static word vectors for a
+    model that reads words.
     """
     conduct = conduct or Conduct()
     started = time.monotonic()
@@ -101,144 +92,64 @@ def pretrain(
     device = own_device(conduct.device)
     with world(device) as everyone:
         line = LiveLine(quiet=conduct.quiet or not everyone.is_first)
-        config, settings = settled(preset, corpus)
-        vocabulary = corpus.vocabulary(config.softmax_size)
-        known: dict[int, Tensor] = {}
-        if vectors is not None:
-            config, known = with_vectors(config, vectors, vocabulary)
-        objective = build_objective(config, settings, start=start, fused=conduct.fused)
-        put_vectors(objective, known)
-        objective.to(device)
-        indexer = TokenIndexer.for_model(config, vocabulary=vocabulary, characters=None)
-        rows = everyone.share(settings.rows)
-        needed = needed_bytes(
-            config, settings, rows=rows.stop - rows.start, device=device.type,
-            types=corpus.type_count,
-        )  # fmt: skip
-        memory = check_memory(needed, free_bytes(device))
-        encoder = objective.bilm.token_encoder
-        table = WordTable(corpus.words, indexer, encoder, device=device)
-        learner = BiLMLearner(objective, table, corpus, settings, world=everyone, device=device)
+        parts = assemble(
+            corpus,
+            preset,
+            device=device,
+            world=everyone,
+            start=start,
+            vectors=vectors,
+            fused=conduct.fused,
+        )
+        learner, settings = parts.learner, parts.settings
         steps = settings.steps or max(1, round(settings.epochs * learner.steps_per_epoch))
-        if everyone.is_first:
-            run_folder.mkdir(parents=True, exist_ok=True)
-        everyone.wait()
         loop = Loop(
             learner,
             loop_settings(settings, conduct, steps),
             run_folder,
-            facts=_facts(config, settings, corpus, start),
+            facts=_facts(parts, corpus, start, vectors),
             world=everyone,
             line=line,
             tensorboard=conduct.tensorboard,
         )
         resumed = loop.resume()
-        parameters = sum(p.numel() for p in objective.parameters())
+        parameters = sum(p.numel() for p in parts.objective.parameters())
         line.say(
             f"{'resuming at step ' + str(resumed) if resumed else 'starting'}: {steps:,} steps of "
             f"{learner.items_per_step:,} tokens, {parameters:,} parameters, vocabulary "
-            f"{config.softmax_size:,}, {device.type} x {everyone.size}, {settings.precision}; "
-            f"{memory}"
+            f"{parts.config.softmax_size:,}, {device.type} x {everyone.size}, "
+            f"{settings.precision}; {parts.memory}"
         )
         ending = loop.run()
-        evaluation = model_folder = None
-        if ending == "finished" and everyone.is_first:
-            checkpoint = trained_checkpoint(
-                objective, config, settings, vocabulary, name or run_folder.name
-            )
-            evaluation = held_out_evaluation(objective, corpus, vocabulary, indexer, config, line)
+    # The others need not wait for what the first does alone.
+    evaluation = model_folder = None
+    if ending == "finished" and everyone.is_first:
+        result = {
+            "steps": steps,
+            "tokens_per_epoch": corpus.facts["splits"]["train"]["tokens"],
+            "epochs": steps / learner.steps_per_epoch,
+            "seconds": loop.seconds,
+            "device": _device_name(device),
+            "processes": everyone.size,
+        }
+        try:
+            evaluation = held_out_evaluation(parts, corpus, line)
+            checkpoint = trained_checkpoint(parts, name or run_folder.name, start=start)
+            result["held_out"] = None if evaluation is None else asdict(evaluation)
             model_folder = run_folder / MODEL_FOLDER
-            result = {
-                "steps": steps,
-                "tokens_per_epoch": corpus.facts["splits"]["train"]["tokens"],
-                "epochs": steps / learner.steps_per_epoch,
-                "seconds": loop.seconds,
-                "device": _device_name(device),
-                "processes": everyone.size,
-                "held_out": None if evaluation is None else asdict(evaluation),
-            }
             _write_model(checkpoint, model_folder, run_folder, settings, corpus, result)
-        everyone.wait()
-        return Outcome(
-            ending=ending,
-            step=loop.step,
-            steps=steps,
-            seconds=time.monotonic() - started,
-            model=model_folder,
-            evaluation=evaluation,
-        )
-
-
-def settled(preset: Preset, corpus: PreparedCorpus) -> tuple[ModelConfig, TrainSettings]:
-    """Fill in what only the corpus knows."""
-    config, settings = preset.model, preset.settings
-    size = settings.vocabulary_size or corpus.vocabulary_size
-    if size > corpus.type_count:
-        raise InputError(
-            f"vocabulary_size: the corpus has {corpus.type_count} distinct words, found {size}"
-        )
-    words = config.words
-    if words is not None:
-        words = replace(words, vocabulary_size=size)
-    if settings.tie_softmax and (
-        words is None or config.characters is not None
-        or words.embedding_dim != config.projection_dim
-    ):  # fmt: skip
-        raise InputError(
-            "tie_softmax: only a model that reads words alone, by vectors of the size of its "
-            "projection, can share them with the softmax"
-        )
-    config = replace(config, words=words, softmax_size=size, tokeniser=corpus.tokeniser)
-    return config, settings
-
-
-def with_vectors(
-    config: ModelConfig, file: Path, vocabulary: Vocabulary
-) -> tuple[ModelConfig, dict[int, Tensor]]:
-    """Read static vectors and make room for their size."""
-    if config.words is None:
-        raise InputError("vectors: only a model that reads words begins with them; add --words")
-    known, size = read_word_vectors(file, vocabulary)
-    words = replace(config.words, embedding_dim=size)
-    fits = config.characters is None and size == config.projection_dim
-    return replace(config, words=words, token_projection=not fits), known
-
-
-def put_vectors(objective: BiLMObjective, known: dict[int, Tensor]) -> None:
-    """Let known words begin with their vectors."""
-    if known:
-        words = objective.bilm.token_encoder.words
-        assert words is not None
-        with torch.no_grad():
-            words.weight[list(known)] = torch.stack(list(known.values()))
-
-
-def build_objective(
-    config: ModelConfig, settings: TrainSettings, *, start: Checkpoint | None, fused: bool
-) -> BiLMObjective:
-    """Make the modules with fresh weights, or with those of a checkpoint."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
-        bilm = build_bilm(config)
-        assert config.softmax_size is not None
-        softmax = LanguageModelSoftmax(
-            vocabulary_size=config.softmax_size, dim=config.projection_dim
-        )
-    if settings.tie_softmax:
-        words = bilm.token_encoder.words
-        assert words is not None
-        words.weight = softmax.weight
-    objective = BiLMObjective(
-        bilm=bilm, softmax=softmax, dtype=getattr(torch, settings.precision), fused=fused
+        except KeyboardInterrupt:
+            # Training is done and saved; what is left is done when the command is given again.
+            ending, evaluation, model_folder = "stopped", None, None
+    line.clear()
+    return Outcome(
+        ending=ending,
+        step=loop.step,
+        steps=steps,
+        seconds=time.monotonic() - started,
+        model=model_folder,
+        evaluation=evaluation,
     )
-    if start is not None:
-        own = {name: t for name, t in start.tensors.items() if not name.startswith("softmax.")}
-        own = {name: t for name, t in own.items() if not name.startswith("start_state.")}
-        bilm.load_state_dict(own)
-        softmax.load_state_dict(
-            {part: start.tensors[f"softmax.{part}"] for part in ("weight", "bias")}
-        )
-    return objective
 
 
 def loop_settings(settings: TrainSettings, conduct: Conduct, steps: int) -> LoopSettings:
@@ -263,52 +174,41 @@ def loop_settings(settings: TrainSettings, conduct: Conduct, steps: int) -> Loop
     )
 
 
-def trained_checkpoint(
-    objective: BiLMObjective,
-    config: ModelConfig,
-    settings: TrainSettings,
-    vocabulary: Vocabulary,
-    name: str,
-) -> Checkpoint:
-    """Give the model as formats write it.
+def trained_checkpoint(parts: Parts, name: str, *, start: Checkpoint | None = None) -> Checkpoint:
+    """Give the model as formats write it; ``start`` is the one it went on from.
 
     A model that has often begun anew knows zeros best, so they are its start state.
     """
+    objective, settings = parts.objective, parts.settings
     tensors: dict[str, Tensor] = {
         **objective.bilm.state_dict(),
         "softmax.weight": objective.softmax.weight,
         "softmax.bias": objective.softmax.bias,
     }
     if settings.document_resets or settings.sentence_resets:
-        shapes = start_state_tensors(config)
+        shapes = start_state_tensors(parts.config)
         tensors.update({part: torch.zeros(shape) for part, shape in shapes.items()})
     return Checkpoint(
-        config=config,
+        config=parts.config,
         tensors={n: t.detach().to("cpu", torch.float32).contiguous() for n, t in tensors.items()},
-        vocabulary=vocabulary,
-        metadata={"name": name},
+        vocabulary=parts.vocabulary,
+        characters=None if start is None else start.characters,
+        metadata={**({} if start is None else start.metadata), "name": name},
     )
 
 
-def held_out_evaluation(
-    objective: BiLMObjective,
-    corpus: PreparedCorpus,
-    vocabulary: Vocabulary,
-    indexer: TokenIndexer,
-    config: ModelConfig,
-    line: LiveLine,
-) -> Evaluation | None:
+def held_out_evaluation(parts: Parts, corpus: PreparedCorpus, line: LiveLine) -> Evaluation | None:
     """Evaluate on the corpus's held-out text, its documents' context carried."""
     split = corpus.split("valid")
     if split is None or len(split.tokens) == 0:
         return None
-    bilm = objective.bilm.eval()
+    marks = parts.config.marks
     model = LanguageModel(
-        runner=Runner(bilm, indexer=indexer, marks=config.marks),
-        softmax=objective.softmax,
-        vocabulary=vocabulary,
+        runner=Runner(parts.objective.bilm.eval(), indexer=parts.indexer, marks=marks),
+        softmax=parts.objective.softmax,
+        vocabulary=parts.vocabulary,
     )
-    text = held_out_text(corpus, split, config.marks)
+    text = held_out_text(corpus, split, marks)
     done = 0
 
     def advance(tokens: int) -> None:
@@ -335,17 +235,15 @@ def _write_model(
 
 
 def _facts(
-    config: ModelConfig, settings: TrainSettings, corpus: PreparedCorpus, start: Checkpoint | None
+    parts: Parts, corpus: PreparedCorpus, start: Checkpoint | None, vectors: Path | None
 ) -> dict[str, Any]:
     """Gather what a checkpoint must agree with to be gone on from."""
     facts = {
-        "model": config.to_dict(),
-        "settings": settings.to_dict(),
-        "corpus": {
-            "types": corpus.type_count,
-            "tokens": corpus.facts["splits"]["train"]["tokens"],
-        },
+        "model": parts.config.to_dict(),
+        "settings": parts.settings.to_dict(),
+        "corpus": corpus.identity(),
         "begun_from": None if start is None else start.metadata.get("name", ""),
+        "vectors": None if vectors is None else sha256_of(vectors),
     }
     plain: dict[str, Any] = json.loads(json.dumps(facts))
     return plain

@@ -1,6 +1,6 @@
 """How a biLM is trained: one frozen dataclass, its defaults the paper's recipe."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from elmokit.config import ConfigFields
@@ -8,7 +8,7 @@ from elmokit.errors import InputError
 from elmokit.training.optimiser import OptimiserName
 from elmokit.training.schedule import Decay
 
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,9 @@ class TrainSettings(ConfigFields):
     """Share of numbers dropped at every layer's input and before the softmax."""
     samples: int | None = 8192
     """Words drawn for the sampled softmax; None: the full softmax."""
-    precision: Precision = "float32"
-    """Type of matrix products; weights and sums stay in float32."""
+    precision: Precision = "auto"
+    """Type of matrix products; weights and sums stay in float32. ``auto``: ``bfloat16`` on a
+    GPU, ``float32`` elsewhere."""
     document_resets: float = 0.0
     """Share of document starts at which a stream forgets what it has read."""
     sentence_resets: float = 0.0
@@ -83,3 +84,10 @@ class TrainSettings(ConfigFields):
             raise InputError(
                 f"accumulation: expected a divisor of rows ({self.rows}), found {self.accumulation}"
             )
+
+
+def with_precision(settings: TrainSettings, device: str) -> TrainSettings:
+    """Settle an ``auto`` precision for a kind of device."""
+    if settings.precision != "auto":
+        return settings
+    return replace(settings, precision="bfloat16" if device == "cuda" else "float32")

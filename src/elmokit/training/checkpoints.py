@@ -5,7 +5,6 @@ A checkpoint is a folder ``step-00001000`` with ``state.safetensors`` (every ten
 beside, synced and renamed, so that a process killed at any moment leaves the one before.
 """
 
-import errno
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +43,15 @@ class TrainingState:
     """Plain values, such as the settings of the run."""
 
 
+def clear_strays(folder: Path) -> None:
+    """Remove what killed processes left half written or half removed anywhere in a folder."""
+    for stray in [*folder.rglob(".*.partial"), *folder.rglob(".*.old")]:
+        if stray.is_dir():
+            shutil.rmtree(stray)
+        else:
+            stray.unlink(missing_ok=True)
+
+
 class Checkpoints:
     """The checkpoints of one run."""
 
@@ -52,20 +60,29 @@ class Checkpoints:
         self.keep = keep
 
     def prepare(self) -> None:
-        """Make the folder, and clear away what a killed process left half done."""
+        """Make the folder, see that it can be written to, and clear away what is half done."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for stray in self.folder.glob(".*.partial*"):
-                shutil.rmtree(stray)
+            clear_strays(self.folder)
+            self._forget_old()
+            # Better refused now than when there is something to save.
+            probe = self.folder / ".probe.partial"
+            probe.mkdir()
+            probe.rmdir()
         except OSError as error:
-            raise InputError(f"{self.folder} cannot be written to ({error.strerror})") from error
+            raise InputError(
+                f"{self.folder} cannot be written to ({error.strerror}); choose another folder or "
+                "allow writing there"
+            ) from error
 
     def save(self, state: TrainingState) -> None:
-        """Write a checkpoint, then forget the oldest ones beyond ``keep``."""
+        """Write a checkpoint if there is none of its step, then forget those beyond ``keep``."""
+        if state.step in self.steps():
+            return
         size = sum(tensor.numel() * tensor.element_size() for tensor in state.tensors.values())
         self.check_space(size)
         try:
-            with replacing_folder(self._place(state.step), overwrite=True) as partial:
+            with replacing_folder(self._place(state.step), overwrite=False) as partial:
                 safetensors.torch.save_file(
                     {name: t.detach().cpu().contiguous() for name, t in state.tensors.items()},
                     partial / STATE_FILE,
@@ -75,25 +92,27 @@ class Checkpoints:
                 }  # fmt: skip
                 write_json(partial / PROGRESS_FILE, progress)
                 write_manifest(partial)
+            self._forget_old()
         except (OSError, safetensors.SafetensorError) as error:
             raise InputError(
                 f"{self.folder}: the checkpoint of step {state.step} could not be written "
                 f"({error}); make room or choose another disk, then start the same command "
                 f"again: it goes on from {self._newest_name()}"
             ) from error
-        for step in self.steps()[: -self.keep]:
-            shutil.rmtree(self._place(step))
 
-    def check_space(self, size: int) -> None:
-        """Raise an error where a checkpoint of ``size`` bytes has no room."""
+    def check_space(self, size: int, *, count: int = 1) -> None:
+        """Raise an error where ``count`` checkpoints of ``size`` bytes have no room."""
         free = shutil.disk_usage(self.folder).free
-        if free < size + SPARE_BYTES:
+        if free < size * count + SPARE_BYTES:
             raise InputError(
-                f"{self.folder}: a checkpoint takes {size / 2**20:.0f} MB and "
-                f"{free / 2**20:.0f} MB are free ({errno.errorcode[errno.ENOSPC]}); make room or "
-                f"choose another disk, then start the same command again: it goes on from "
-                f"{self._newest_name()}"
+                f"{self.folder}: the disk is full: checkpoints need {size * count / 2**20:.0f} MB "
+                f"more and {free / 2**20:.0f} MB are free; make room or choose another disk, then "
+                f"start the same command again: it goes on from {self._newest_name()}"
             )
+
+    def check_space_of_run(self, size: int) -> None:
+        """The same for all checkpoints that a run will keep and the one it writes meanwhile."""
+        self.check_space(size, count=max(1, self.keep + 1 - len(self.steps())))
 
     def steps(self) -> list[int]:
         """List the steps that have a checkpoint, in rising order."""
@@ -120,10 +139,16 @@ class Checkpoints:
         except FormatError as error:
             raise FormatError(
                 place,
-                f"the checkpoint is damaged: {error}",
+                f"the checkpoint is damaged ({error.file.name}: {error.problem})",
                 hint=f"delete this folder to go on from {self._name_before(steps)}",
             ) from error
         return TrainingState(int(progress["step"]), tensors, progress["facts"])
+
+    def _forget_old(self) -> None:
+        for step in self.steps()[: -self.keep]:
+            # The name goes first, so that a checkpoint is never half there.
+            place = self._place(step)
+            shutil.rmtree(place.rename(self.folder / f".{place.name}.partial"))
 
     def _place(self, step: int) -> Path:
         return self.folder / f"step-{step:08d}"

@@ -1,9 +1,14 @@
 """Ctrl-C and SIGTERM as a wish that the loop reads between two steps."""
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+# Signals so close to the first are the same wish: torchrun passes on a Ctrl-C that the terminal
+# has sent to its processes already.
+ONE_WISH_SECONDS = 1.0
 
 
 class Wish:
@@ -11,23 +16,25 @@ class Wish:
 
     def __init__(self) -> None:
         self.stop = False
+        self._since = 0.0
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal: the first is a wish, a later one interrupts at once, as ever."""
+        now = time.monotonic()
+        if not self.stop:
+            self.stop, self._since = True, now
+        elif now - self._since > ONE_WISH_SECONDS:
+            signal.default_int_handler(number, frame)
 
 
 @contextmanager
 def stop_wish() -> Iterator[Wish]:
-    """Turn the first signal into a wish; a second one interrupts at once, as ever."""
+    """Turn signals into a wish."""
     wish = Wish()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if wish.stop:
-            signal.default_int_handler(number, frame)
-        wish.stop = True
-
     try:
-        before = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
+        before = {s: signal.signal(s, wish.handle) for s in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # only the main thread may handle signals
-        yield wish
-        return
+        before = {}
     try:
         yield wish
     finally:

@@ -8,6 +8,9 @@ from torch import Tensor, nn
 
 OptimiserName = Literal["adamw", "adagrad"]
 
+# Tensors of a parameter's size that an optimiser keeps for it.
+MOMENTS: dict[OptimiserName, int] = {"adamw": 2, "adagrad": 1}
+
 # bilm-tf starts Adagrad's sums at 1.
 ADAGRAD_START = 1.0
 
