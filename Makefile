@@ -12,7 +12,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
-demo: $(INSTALLED)  ## embed two sentences in which "bank" means different things
+demo: $(INSTALLED)  ## embed words that mean different things in different sentences
 	@$(BIN)/elmo demo
 
 test: $(INSTALLED)  ## the test suite (slow tests excluded)

@@ -3,14 +3,11 @@
     python examples/elmo_layer_tagger.py
 
 It trains on the few sentences written here, prints the loss of each epoch, the weights that the
-two mixes have learnt, and the tags of a sentence it has not seen. The bundled model is untrained,
-so this shows how the parts fit together and nothing about quality: put the path of a trained
-model into `elmokit.load()` for that.
+two mixes have learnt, and the tags of a sentence it has not seen, in which *watch* and *play* may
+be nouns or verbs. It shows how the parts fit together; a tagger for real work needs real data.
 
 B sentences, T tokens, E size of an ELMo vector, H size of one direction of the task's LSTM
 """
-
-import warnings
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 
 import elmokit
 
-EPOCHS = 20
+EPOCHS = 10
 BATCH_SIZE = 4
 PADDING = -100  # the label that nn.functional.cross_entropy passes over
 
@@ -39,6 +36,9 @@ I/PRON bank/VERB with/ADP them/PRON ./PUNCT
 the/DET old/ADJ house/NOUN has/VERB a/DET garden/NOUN ./PUNCT
 she/PRON has/VERB a/DET fresh/ADJ fish/NOUN ./PUNCT
 the/DET birds/NOUN sat/VERB on/ADP the/DET old/ADJ boat/NOUN ./PUNCT
+we/PRON like/VERB the/DET fish/NOUN in/ADP the/DET river/NOUN ./PUNCT
+the/DET guard/NOUN at/ADP the/DET bank/NOUN is/VERB old/ADJ ./PUNCT
+she/PRON took/VERB a/DET walk/NOUN along/ADP the/DET river/NOUN ./PUNCT
 """
 NEW_SENTENCE = "they watch the play in the garden ."
 
@@ -67,7 +67,6 @@ class Tagger(nn.Module):
 
 def main() -> None:
     """Train, then show what was learnt."""
-    warnings.filterwarnings("ignore", message="the model .* is untrained")
     torch.manual_seed(0)
     sentences = [_read(line) for line in TAGGED.strip().splitlines()]
     tags = sorted({tag for _, line_tags in sentences for tag in line_tags})
@@ -75,7 +74,7 @@ def main() -> None:
     tagger = Tagger(elmokit.load(), tags=len(tags))
     # The frozen biLM has no gradients: only the mixes and the task's own weights are trained.
     trained = [parameter for parameter in tagger.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.Adam(trained, lr=0.01)
+    optimiser = torch.optim.Adam(trained, lr=0.005)
 
     for epoch in range(1, EPOCHS + 1):
         print(f"epoch {epoch:2}  loss {_train_epoch(tagger, optimiser, sentences, tags):.3f}")

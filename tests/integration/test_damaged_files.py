@@ -27,6 +27,7 @@ import torch
 
 import elmokit
 from elmokit.config import ModelConfig
+from elmokit.files import MANIFEST_FILE
 from elmokit.formats import bilm_hdf5, detect, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
 from unit.formats.small_models import BASE, MANY_LANGS, WORDS, assert_same, model, sign
@@ -280,7 +281,7 @@ def run_batch(kind: str, first: int, count: int) -> None:
             dice = random.Random(f"{kind} {case}")
             file = folder / target.model / target.file
             octets = file.read_bytes()
-            manifest = folder / target.model / native.MANIFEST_FILE
+            manifest = folder / target.model / MANIFEST_FILE
             signature = manifest.read_bytes() if target.signed else b""
             file.write_bytes(damaged(octets, target, dice))
             if target.signed:

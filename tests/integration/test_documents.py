@@ -190,7 +190,7 @@ def test_the_tagger_learns() -> None:
     losses = [
         float(loss) for loss in re.findall(r"^epoch +\d+  loss (\S+)$", finished.stdout, re.M)
     ]
-    assert len(losses) == 20
+    assert len(losses) == 10
     assert losses[-1] < losses[0] / 2
     mixes = re.findall(r"^mix \d  weights (\S+) (\S+) (\S+)$", finished.stdout, re.M)
     assert len(mixes) == 2
@@ -198,4 +198,4 @@ def test_the_tagger_learns() -> None:
         assert sum(map(float, weights)) == pytest.approx(1, abs=0.002)
     tagged = dict(token.split("/") for token in finished.stdout.splitlines()[-1].split())
     assert list(tagged) == ["they", "watch", "the", "play", "in", "garden", "."]
-    assert tagged["."] == "PUNCT"
+    assert (tagged["watch"], tagged["play"], tagged["."]) == ("VERB", "NOUN", "PUNCT")

@@ -1,6 +1,7 @@
 """Importing does nothing and costs nothing; what is promised is there."""
 
 import importlib
+import importlib.util
 import json
 import pkgutil
 import subprocess
@@ -97,6 +98,8 @@ def test_errors_can_be_caught_as_people_expect() -> None:
 def test_importing_every_module_does_nothing() -> None:
     """No output, no handlers, no environment, no threads, no random numbers drawn."""
     names = [m.name for m in pkgutil.walk_packages(elmokit.__path__, "elmokit.")]
+    if importlib.util.find_spec("triton") is None:
+        names = [name for name in names if not name.endswith("_triton")]
     assert len(names) > 40
     statement = "\n".join(
         [

@@ -16,6 +16,7 @@ import pytest
 
 ELMO = shutil.which("elmo", path=str(Path(sys.executable).parent)) or "elmo"
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+TINY = ["--model", "tiny-untrained"]  # any model will do, and this one is quick
 PATIENCE = 120  # seconds; torch alone may take long to import where cores are shared
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -60,7 +61,9 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_from_standard_input_to_hdf5(tmp_path: Path) -> None:
     output = tmp_path / "out.h5"
-    found = elmo("embed", "-", "-o", output, "--layers", "all", text="강가의 은행\n\nlast line")
+    found = elmo(
+        "embed", "-", "-o", output, "--layers", "all", *TINY, text="강가의 은행\n\nlast line"
+    )
     assert found.returncode == 0
     assert found.stdout.startswith(f"{output}: 3 sentences, 4 tokens")
     notes = found.stderr.splitlines()
@@ -71,7 +74,7 @@ def test_from_standard_input_to_hdf5(tmp_path: Path) -> None:
 
 
 def test_scripts_read_standard_output_alone() -> None:
-    found = elmo("verify", "--json")
+    found = elmo("verify", "tiny-untrained", "--json")
     assert found.returncode == 0
     assert json.loads(found.stdout)["ok"] is True
 
@@ -87,7 +90,7 @@ def test_an_error_of_the_user() -> None:
 
 def test_a_reader_that_leaves_gets_no_traceback() -> None:
     process = subprocess.Popen(
-        [ELMO, "info", "--json"],
+        [ELMO, "info", "tiny-untrained", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
@@ -106,7 +109,7 @@ def half_way(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process that has written sentences to ``out.npz`` and waits for more."""
     (tmp_path / "out.npz").write_bytes(b"what was there")
     process = subprocess.Popen(
-        [ELMO, "embed", "-", "-o", str(tmp_path / "out.npz"), "--batch-tokens", "1"],
+        [ELMO, "embed", "-", "-o", str(tmp_path / "out.npz"), "--batch-tokens", "1", *TINY],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -153,7 +156,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     pipe, output = tmp_path / "pipe", tmp_path / "out.npz"
     os.mkfifo(pipe)
     process = subprocess.Popen(
-        [ELMO, "embed", str(pipe), "-o", str(output), "--json"],
+        [ELMO, "embed", str(pipe), "-o", str(output), "--json", *TINY],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,

@@ -1,70 +1,153 @@
-"""`elmo demo`: what context does to the word *bank*."""
+"""`elmo demo`: what context does to *bank*, *play*, *right* and *spring*."""
+
+from typing import TYPE_CHECKING, Any
 
 from elmokit.cli.options import Json, ModelOption, print_json
 
-RIVER = "She sat on the bank of the river and watched the water ."
-MONEY = "He took the money to the bank and opened an account ."
-PAIRS = (
-    ("bank", RIVER, "bank", MONEY),
-    ("bank", RIVER, "river", RIVER),
-    ("bank", MONEY, "account", MONEY),
-    ("the", RIVER, "the", MONEY),
-)
+if TYPE_CHECKING:
+    from elmokit.embed.elmo import Elmo
+
+# Two senses of each word, two sentences for each sense.
+WORDS = {
+    "bank": {
+        "river": (
+            "She sat on the bank of the river and watched the water .",
+            "The boat was tied to a tree on the north bank of the stream .",
+        ),
+        "money": (
+            "The bank raised its interest rates on loans .",
+            "She works at a bank that lends money to farmers .",
+        ),
+    },
+    "play": {
+        "theatre": (
+            "Shakespeare 's last play was not a comedy .",
+            "The play was first performed at a theatre in London .",
+        ),
+        "game": (
+            "They play football against other schools .",
+            "The children play in the garden every day .",
+        ),
+    },
+    "right": {
+        "law": (
+            "Every citizen has the right to vote .",
+            "The court denied him the right to a trial .",
+        ),
+        "side": (
+            "He broke his right arm in the accident .",
+            "She writes with her right hand .",
+        ),
+    },
+    "spring": {
+        "season": (
+            "They were married in the spring of 1920 .",
+            "He returned home in the spring and left again in the autumn .",
+        ),
+        "water": (
+            "A hot spring feeds the small lake .",
+            "The spring at the foot of the rock gives fresh water .",
+        ),
+    },
+}
+SUBSTITUTES = 5
 
 
 def command(model: ModelOption = None, as_json: Json = False) -> None:
-    """Embed two sentences in which "bank" means different things and compare."""
+    """Embed words that mean different things in different sentences and compare."""
     from elmokit.embed.load import load
 
     elmo = load(model)
-    vectors = dict(
-        zip((RIVER, MONEY), elmo.embed([RIVER.split(), MONEY.split()], layers="all"), strict=True)
-    )
-    rows = []
-    for first, first_sentence, second, second_sentence in PAIRS:
-        similarities = []
-        for layer in range(elmo.layer_count):
-            left = vectors[first_sentence][layer, first_sentence.split().index(first)]
-            right = vectors[second_sentence][layer, second_sentence.split().index(second)]
-            similarities.append(round(float(elmo.similarity(left, right)), 4))
-        rows.append(
-            {
-                "first": f"{first} ({_name(first_sentence)})",
-                "second": f"{second} ({_name(second_sentence)})",
-                "similarity": similarities,
-            }
-        )
-    trained = elmo.metadata.get("trained") != "no"
+    facts = {
+        "model": elmo.metadata.get("name"),
+        "trained": elmo.metadata.get("trained") != "no",
+        "words": [_compare(elmo, word) for word in WORDS],
+        "substitutes": _substitutes(elmo),
+    }
     if as_json:
-        print_json({"model": elmo.metadata.get("name"), "trained": trained, "pairs": rows})
-        return
+        print_json(facts)
+    else:
+        _show(facts, elmo.layer_count)
+
+
+def _compare(elmo: "Elmo", word: str) -> dict[str, Any]:
+    """Compare the vectors that a word has in its sentences, layer by layer."""
+    senses = [sense for sense, sentences in WORDS[word].items() for _ in sentences]
+    tokens = [sentence.split() for group in WORDS[word].values() for sentence in group]
+    embedded = elmo.embed(tokens, layers="all")
+    same, other, similarities = [], [], []
+    for layer in range(elmo.layer_count):
+        vectors = [
+            vectors[layer, words.index(word)]
+            for vectors, words in zip(embedded, tokens, strict=True)
+        ]
+        similarity = [[float(elmo.similarity(a, b)) for b in vectors] for a in vectors]
+        pairs = [(row, column) for row in range(len(senses)) for column in range(row)]
+        alike = [similarity[a][b] for a, b in pairs if senses[a] == senses[b]]
+        unlike = [similarity[a][b] for a, b in pairs if senses[a] != senses[b]]
+        same.append(round(sum(alike) / len(alike), 4))
+        other.append(round(sum(unlike) / len(unlike), 4))
+        similarities.append([[round(value, 4) for value in row] for row in similarity])
+    return {
+        "word": word,
+        "senses": senses,
+        "sentences": [" ".join(words) for words in tokens],
+        "same_sense": same,
+        "other_sense": other,
+        "similarity": similarities,
+    }
+
+
+def _substitutes(elmo: "Elmo") -> dict[str, list[str]] | None:
+    """Say what else could stand in the place of a word, if the model can predict words."""
+    from elmokit.errors import InputError
+
+    try:
+        elmo.language_model  # noqa: B018 - reads the softmax, where there is one
+    except InputError:
+        return None
+    found = {}
+    for word, senses in WORDS.items():
+        sentence = next(iter(senses.values()))[0]
+        gap = (sentence.split(), sentence.split().index(word))
+        best = elmo.substitutes(gap, count=SUBSTITUTES, rescore=False)
+        found[sentence] = [substitute.word for substitute in best if substitute.word != word]
+    return found
+
+
+def _show(facts: dict[str, Any], layer_count: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
-    console.print(f"river: {RIVER}\nmoney: {MONEY}\n", highlight=False)
-    table = Table(title="Cosine similarity by layer (0: before context)")
-    for heading in ("word", "and word"):
-        table.add_column(heading)
-    for layer in range(elmo.layer_count):
+    console = Console(highlight=False)
+    for row in facts["words"]:
+        for sense, sentence in zip(row["senses"], row["sentences"], strict=True):
+            marked = sentence.replace(row["word"], f"[bold]{row['word']}[/bold]", 1)
+            console.print(f"{row['word']:7} {sense:8} {marked}", soft_wrap=True)
+    table = Table(
+        title="Mean cosine similarity of a word with itself in another sentence:\n"
+        "with the same sense / with the other sense",
+        caption="layer 0 is the word without context",
+    )
+    table.add_column("word")
+    for layer in range(layer_count):
         table.add_column(f"layer {layer}", justify="right")
-    for row in rows:
-        table.add_row(
-            str(row["first"]), str(row["second"]), *(f"{value:.2f}" for value in row["similarity"])
-        )
+    for row in facts["words"]:
+        means = zip(row["same_sense"], row["other_sense"], strict=True)
+        table.add_row(row["word"], *(f"{same:.2f} / {other:.2f}" for same, other in means))
     console.print(table)
-    if not trained:
+    if facts["substitutes"] is not None:
+        console.print("\nWhat else could stand there:")
+        for word, (sentence, words) in zip(WORDS, facts["substitutes"].items(), strict=True):
+            gap = sentence.replace(word, f"[bold]{word}[/bold]", 1)
+            console.print(f"  {gap}  {', '.join(words)}", soft_wrap=True)
+    if not facts["trained"]:
         console.print(
             "This model is [bold]untrained[/bold]: its weights are random. Layer 0 knows the word "
             "alone and the layers above know its context, but what is near to what means nothing."
         )
     console.print(
         "\nNext: elmo embed FILE -o vectors.h5 --layers all\n"
-        "      elmo info PATH-OF-A-MODEL\n"
-        "      elmo demo --model PATH-OF-A-TRAINED-MODEL",
-        highlight=False,
+        '      elmo substitutes "The ___ raised its rates"\n'
+        "      elmo info"
     )
-
-
-def _name(sentence: str) -> str:
-    return "river" if sentence == RIVER else "money"

@@ -62,7 +62,7 @@ def command(
     language_model = elmo.language_model
 
     def tokenise(line: str) -> list[str]:
-        return line.split() if tokenised else [token.text for token in elmo.tokenise(line)]
+        return line.split() if tokenised else elmo.tokeniser.words(line)
 
     text = read_text(file, tokenise=tokenise, marks=elmo.config.marks)
     started = time.perf_counter()

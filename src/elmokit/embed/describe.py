@@ -5,6 +5,7 @@ from typing import Any
 
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint
+from elmokit.pretrained import bundled_folder, bundled_name
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -39,11 +40,14 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
 def describe_files(checkpoint: Checkpoint, source: str | Path | None) -> dict[str, Any]:
     """Say how the native folder that ``checkpoint`` was read from lies on disk.
 
-    The values are None for a model of another format, or one that comes with the package.
+    ``source`` is what `read_checkpoint` was given. The values are None for a model that does
+    not lie in a native folder.
     """
     layout = None
-    if checkpoint.source_format == native.NAME and source is not None and Path(source).is_dir():
-        layout = native.layout(Path(source))
+    if checkpoint.source_format == native.NAME:
+        name = bundled_name(source)
+        folder = bundled_folder(name) if name else Path(source or "")
+        layout = native.layout(folder) if folder and folder.is_dir() else None
     return {
         "storage": layout.storage if layout else None,
         "file_sizes": layout.file_sizes if layout else None,

@@ -317,7 +317,7 @@ class Elmo:
         return self._warm_state
 
     def _words(self, text: str) -> list[str]:
-        return [token.text for token in self.tokeniser(text)]
+        return self.tokeniser.words(text)
 
     def _language_start(self, start: LanguageStart | None) -> LanguageStart:
         if start is not None:

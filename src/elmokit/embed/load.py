@@ -10,7 +10,7 @@ from elmokit.errors import InputError
 from elmokit.files import exists
 from elmokit.formats import detect
 from elmokit.formats.checkpoint import Checkpoint
-from elmokit.pretrained import DEFAULT_NAME, bundled_checkpoint, bundled_names
+from elmokit.pretrained import bundled_checkpoint, bundled_name, bundled_names
 
 PathLike = str | Path
 
@@ -28,10 +28,11 @@ def load(
 ) -> Elmo:
     """Load a model of any format and give the `Elmo` that embeds with it.
 
-    ``source`` is a folder, an hdf5 path or the name of a bundled model (default: the bundled
-    one). ``options`` and ``weights`` name the two files of bilm-tf and AllenNLP where they do
-    not lie together, ``vocabulary`` and ``token_embedding`` the files of a word model. ``start``
-    is what the LSTMs remember before each sentence: ``"warm"``, ``"zeros"`` or ``"carry"``.
+    ``source`` is a folder, an hdf5 path or the name of a bundled model (default: the trained
+    English one). ``options`` and ``weights`` name the two files of bilm-tf and AllenNLP where
+    they do not lie together, ``vocabulary`` and ``token_embedding`` the files of a word model.
+    ``start`` is what the LSTMs remember before each sentence: ``"warm"``, ``"zeros"`` or
+    ``"carry"``.
     """
     checkpoint = read_checkpoint(
         source,
@@ -53,7 +54,7 @@ def load(
     if checkpoint.metadata.get("trained") == "no":
         warnings.warn(
             f"the model {checkpoint.metadata.get('name')!r} is untrained: its vectors show "
-            "how things work and mean nothing; pass the path of a trained model",
+            "how things work and mean nothing; load a trained model for real work",
             stacklevel=2,
         )
     return Elmo(checkpoint, device=device, dtype=dtype, start=start, read_again=read_again)
@@ -74,13 +75,15 @@ def read_checkpoint(
     source = weights if weights is not None else source
     files = {"options": options, "vocabulary": vocabulary, "token_embedding": token_embedding}
     paths = {name: None if file is None else Path(file) for name, file in files.items()}
-    if source is None:
-        for name, path in paths.items():
-            if path is not None:
-                raise InputError(f"{name}: given without a model; pass weights= as well")
-        return bundled_checkpoint(DEFAULT_NAME)
-    if isinstance(source, str) and not exists(Path(source)) and source in bundled_names():
-        return bundled_checkpoint(source)
+    bundled = bundled_name(source)
+    if bundled is not None:
+        for name, file in files.items():
+            if file is not None:
+                raise InputError(
+                    f"{name}: given without a model that it belongs to; pass weights= as well"
+                )
+        return bundled_checkpoint(bundled, softmax=softmax)
+    assert source is not None  # which means a bundled model
     path = Path(source)
     looks_like_a_name = isinstance(source, str) and path.name == source and not path.suffix
     if looks_like_a_name and not exists(path) and not exists(Path(f"{source}.index")):
@@ -93,6 +96,4 @@ def read_checkpoint(
 
 def _absolute(file: PathLike | None) -> PathLike | None:
     """Name a file so that it is found from any folder; the name of a bundled model stays."""
-    if file is None or (not exists(Path(file)) and file in bundled_names()):
-        return file
-    return Path(file).absolute()
+    return file if file is None or bundled_name(file) else Path(file).absolute()

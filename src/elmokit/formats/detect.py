@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from elmokit.errors import FormatError, InputError
-from elmokit.files import exists, is_file, looks_like
+from elmokit.files import MANIFEST_FILE, exists, is_file, looks_like
 from elmokit.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.formats.storage import checked_storage
@@ -100,7 +100,7 @@ def detect(source: Path) -> str:
         native.CONFIG_FILE,
         native.WEIGHTS_FILE,
         native.SOFTMAX_FILE,
-        native.MANIFEST_FILE,
+        MANIFEST_FILE,
         bilm_hdf5.OPTIONS_FILE,
         many_langs.ENCODER_FILE,
         many_langs.EMBEDDER_FILE,
@@ -110,7 +110,7 @@ def detect(source: Path) -> str:
 
 
 def _detect_folder(folder: Path) -> str:
-    if (folder / native.MANIFEST_FILE).is_file() or (folder / native.WEIGHTS_FILE).is_file():
+    if (folder / MANIFEST_FILE).is_file() or (folder / native.WEIGHTS_FILE).is_file():
         return native.NAME
     if (folder / many_langs.ENCODER_FILE).is_file():
         return many_langs.NAME

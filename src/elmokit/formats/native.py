@@ -24,12 +24,14 @@ import torch
 from elmokit.config import ModelConfig
 from elmokit.errors import FormatError, InputError
 from elmokit.files import (
+    MANIFEST_FILE,
+    check_manifest,
     is_file,
     read_json,
     read_text,
     replacing_folder,
-    sha256_of,
     write_json,
+    write_manifest,
     write_text,
 )
 from elmokit.formats.checkpoint import MODEL_FILES, Checkpoint, config_error
@@ -45,7 +47,6 @@ WEIGHTS_FILE = "model.safetensors"
 SOFTMAX_FILE = "softmax.safetensors"
 VOCABULARY_FILE = "vocabulary.txt"
 CHARACTERS_FILE = "characters.txt"
-MANIFEST_FILE = "manifest.json"
 
 _SOFTMAX = "softmax."
 
@@ -65,7 +66,7 @@ def read(folder: Path, *, softmax: bool = True) -> Checkpoint:
 
     With ``softmax=False`` the softmax's own file is not looked at, so nobody waits for it.
     """
-    listed = check_manifest(folder, softmax=softmax)
+    listed = _check_files(folder, softmax=softmax)
     config_file = folder / CONFIG_FILE
     settings, storage = _read_settings(config_file)
     metadata = _metadata(config_file, settings.pop("metadata", {}))
@@ -129,11 +130,7 @@ def write(
             _write_lines(partial / VOCABULARY_FILE, checkpoint.vocabulary.words)
         if checkpoint.characters is not None:
             _write_lines(partial / CHARACTERS_FILE, checkpoint.characters)
-        files = {
-            file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)}
-            for file in sorted(partial.iterdir())
-        }
-        write_json(partial / MANIFEST_FILE, {"files": files})
+        write_manifest(partial)
 
 
 def layout(folder: Path) -> Layout:
@@ -143,46 +140,17 @@ def layout(folder: Path) -> Layout:
     return Layout(storage, {name: facts["size"] for name, facts in listed.items()})
 
 
-def check_manifest(folder: Path, *, softmax: bool = True) -> set[str]:
+def _check_files(folder: Path, *, softmax: bool) -> set[str]:
     """Check every file against the manifest and give the names that it lists.
 
     ``softmax=False`` passes over the softmax's own file.
     """
-    manifest = folder / MANIFEST_FILE
-    listed = read_json(manifest).get("files")
-    if not isinstance(listed, dict):
-        raise FormatError(manifest, "wrong content", key="files", expected="an object")
-    for name in (CONFIG_FILE, WEIGHTS_FILE):
-        if name not in listed:
-            raise FormatError(manifest, "file not listed", key=name)
-    for name in (VOCABULARY_FILE, CHARACTERS_FILE, *([SOFTMAX_FILE] if softmax else [])):
-        if name not in listed and is_file(folder / name):
-            raise FormatError(manifest, "file not listed", key=name)
-    for name, facts in listed.items():
-        if Path(name).name != name:
-            raise FormatError(manifest, "file outside the folder", key=name)
-        if not isinstance(facts, dict) or not {"size", "sha256"} <= facts.keys():
-            raise FormatError(manifest, "wrong content", key=name, expected="size and sha256")
-        if name == SOFTMAX_FILE and not softmax:
-            continue
-        file = folder / name
-        if not is_file(file):
-            raise FormatError(file, "missing, though the manifest lists it")
-        size = file.stat().st_size
-        if size != facts["size"]:
-            raise FormatError(
-                file, "damaged", found=f"{size} bytes", expected=f"{facts['size']} (manifest)"
-            )
-        digest = sha256_of(file)
-        if digest != facts["sha256"]:
-            raise FormatError(
-                file,
-                "damaged or edited since it was saved",
-                found=f"SHA-256 {digest}",
-                expected=f"{facts['sha256']} (manifest)",
-                hint="get the file again",
-            )
-    return set(listed)
+    unchecked = () if softmax else (SOFTMAX_FILE,)
+    listed = check_manifest(folder, (CONFIG_FILE, WEIGHTS_FILE), unchecked=unchecked)
+    for name in (VOCABULARY_FILE, CHARACTERS_FILE, SOFTMAX_FILE):
+        if name not in listed and name not in unchecked and is_file(folder / name):
+            raise FormatError(folder / MANIFEST_FILE, "file not listed", key=name)
+    return listed
 
 
 def _read_settings(file: Path) -> tuple[dict[str, Any], Storage]:

@@ -15,12 +15,14 @@ from elmokit.embed.load import load
 
 Shell = Callable[..., tuple[int, str, str]]
 
+# A small model, where any will do.
+TINY = ["--model", "tiny-untrained"]
 TOKENS = [["She", "did", "n't", "sit", "."], [], ["On", "the", "bank"]]
 
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, list[Any]]:
-    elmo = load(device="cpu")
+    elmo = load("tiny-untrained", device="cpu")
     return {layers: elmo.embed(TOKENS, layers=layers) for layers in ("average", "top", "all")}
 
 
@@ -32,7 +34,7 @@ def test_hdf5_is_laid_out_as_allennlp_does(
     shell: Shell, text: Path, expected: dict[str, list[Any]]
 ) -> None:
     output = text.parent / "out.h5"
-    code, out, err = shell("embed", text, "-o", output)
+    code, out, err = shell("embed", *TINY, text, "-o", output)
     assert (code, err) == (0, "")
     assert out.startswith(f"{output}: 3 sentences, 8 tokens, 64 numbers a vector")
     with h5py.File(output) as file:
@@ -46,7 +48,7 @@ def test_hdf5_is_laid_out_as_allennlp_does(
 
 
 def test_all_layers(shell: Shell, text: Path, expected: dict[str, list[Any]]) -> None:
-    assert shell("embed", text, "-o", text.parent / "out.hdf5", "--layers", "all")[0] == 0
+    assert shell("embed", *TINY, text, "-o", text.parent / "out.hdf5", "--layers", "all")[0] == 0
     with h5py.File(text.parent / "out.hdf5") as file:
         assert file["0"].shape == (3, 5, 64)
         assert file["1"].shape == (3, 0, 64)
@@ -54,7 +56,9 @@ def test_all_layers(shell: Shell, text: Path, expected: dict[str, list[Any]]) ->
 
 
 def test_npz(shell: Shell, text: Path, expected: dict[str, list[Any]]) -> None:
-    assert shell("embed", text, "--output", text.parent / "out.npz", "--layers", "top")[0] == 0
+    assert (
+        shell("embed", *TINY, text, "--output", text.parent / "out.npz", "--layers", "top")[0] == 0
+    )
     with np.load(text.parent / "out.npz") as archive:
         assert json.loads(str(archive["tokens"])) == TOKENS
         for key, vectors in enumerate(expected["top"]):
@@ -63,7 +67,9 @@ def test_npz(shell: Shell, text: Path, expected: dict[str, list[Any]]) -> None:
 
 @pytest.mark.parametrize("layers", ["average", "all"])
 def test_parquet(shell: Shell, text: Path, expected: dict[str, list[Any]], layers: str) -> None:
-    assert shell("embed", text, "-o", text.parent / "out.parquet", "--layers", layers)[0] == 0
+    assert (
+        shell("embed", *TINY, text, "-o", text.parent / "out.parquet", "--layers", layers)[0] == 0
+    )
     table = pyarrow.parquet.read_table(text.parent / "out.parquet")
     assert table.num_rows == 3
     assert table.column("text").to_pylist() == ["She didn't sit.", "", "On the bank"]
@@ -76,7 +82,7 @@ def test_parquet(shell: Shell, text: Path, expected: dict[str, list[Any]], layer
 @pytest.mark.parametrize("suffix", ["npz", "h5"])
 def test_float16(shell: Shell, text: Path, expected: dict[str, list[Any]], suffix: str) -> None:
     output = text.parent / f"out.{suffix}"
-    assert shell("embed", text, "-o", output, "--float16")[0] == 0
+    assert shell("embed", *TINY, text, "-o", output, "--float16")[0] == 0
     if suffix == "npz":
         with np.load(output) as archive:
             found = archive["0"]
@@ -88,7 +94,7 @@ def test_float16(shell: Shell, text: Path, expected: dict[str, list[Any]], suffi
 
 
 def test_tokenised(shell: Shell, text: Path) -> None:
-    assert shell("embed", text, "-o", text.parent / "out.npz", "--tokenised")[0] == 0
+    assert shell("embed", *TINY, text, "-o", text.parent / "out.npz", "--tokenised")[0] == 0
     with np.load(text.parent / "out.npz") as archive:
         tokens = json.loads(str(archive["tokens"]))
     assert tokens == [["She", "didn't", "sit."], [], ["On", "the", "bank"]]
@@ -101,7 +107,7 @@ def test_tokenised(shell: Shell, text: Path) -> None:
 def test_every_kind_of_layers(
     shell: Shell, text: Path, layers: str, shape: tuple[int, ...]
 ) -> None:
-    assert shell("embed", text, "-o", text.parent / "out.npz", "--layers", layers)[0] == 0
+    assert shell("embed", *TINY, text, "-o", text.parent / "out.npz", "--layers", layers)[0] == 0
     with np.load(text.parent / "out.npz") as archive:
         assert archive["0"].shape == shape
 
@@ -110,14 +116,14 @@ def test_weights_are_used_as_given(
     shell: Shell, text: Path, expected: dict[str, list[Any]]
 ) -> None:
     output = text.parent / "out.npz"
-    assert shell("embed", text, "-o", output, "--layers", "1,0,-2")[0] == 0
+    assert shell("embed", *TINY, text, "-o", output, "--layers", "1,0,-2")[0] == 0
     every = expected["all"][0]
     with np.load(output) as archive:
         np.testing.assert_allclose(archive["0"], every[0] - 2 * every[2], atol=1e-5)
 
 
 def test_json_is_one_object(shell: Shell, text: Path) -> None:
-    code, out, err = shell("embed", text, "-o", text.parent / "out.npz", "--json")
+    code, out, err = shell("embed", *TINY, text, "-o", text.parent / "out.npz", "--json")
     assert (code, err) == (0, "")
     facts = json.loads(out)
     assert out.count("\n") == 1
@@ -145,7 +151,9 @@ def test_a_model_by_path_and_the_start_states(shell: Shell, text: Path, model: P
 def test_number_types(shell: Shell, text: Path) -> None:
     for dtype in ("float64", "bfloat16"):
         output = text.parent / f"{dtype}.npz"
-        assert shell("embed", text, "-o", output, "--dtype", dtype, "--device", "cpu")[0] == 0
+        assert (
+            shell("embed", *TINY, text, "-o", output, "--dtype", dtype, "--device", "cpu")[0] == 0
+        )
         with np.load(output) as archive:
             assert archive["0"].dtype == np.float32
 
@@ -153,7 +161,7 @@ def test_number_types(shell: Shell, text: Path) -> None:
 def test_standard_input(shell: Shell, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with text.open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        code, out, _ = shell("embed", "-", "-o", text.parent / "out.npz", "--json")
+        code, out, _ = shell("embed", *TINY, "-", "-o", text.parent / "out.npz", "--json")
     assert code == 0
     assert json.loads(out)["sentences"] == 3
 
@@ -174,7 +182,7 @@ def test_kinds_of_files(
 ) -> None:
     text.write_bytes(content)
     output = text.parent / f"out.{suffix}"
-    code, out, _ = shell("embed", text, "-o", output, "--json")
+    code, out, _ = shell("embed", *TINY, text, "-o", output, "--json")
     assert code == 0
     assert json.loads(out)["sentences"] == len(tokens)
     if suffix == "npz":
@@ -190,7 +198,7 @@ def test_kinds_of_files(
 
 def test_a_byte_that_is_not_utf8(shell: Shell, text: Path) -> None:
     text.write_bytes(b"fine\nnot \xff fine\n")
-    code, out, err = shell("embed", text, "-o", text.parent / "out.h5")
+    code, out, err = shell("embed", *TINY, text, "-o", text.parent / "out.h5")
     assert (code, out) == (2, "")
     assert err == (
         f"elmo: error: {text}, line 2: not UTF-8 (byte 4 is 0xff); convert the file to UTF-8\n"
@@ -226,7 +234,7 @@ def test_mistakes(
     parts: list[str],
 ) -> None:
     monkeypatch.chdir(text.parent)
-    code, out, err = shell("embed", *arguments)
+    code, out, err = shell("embed", *TINY, *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("elmo: error: ")
     assert err.count("\n") == 1
@@ -240,10 +248,10 @@ def test_what_was_there_is_replaced_on_success_alone(shell: Shell, text: Path) -
     output.write_bytes(b"precious")
     good = text.read_bytes()
     text.write_bytes(good + b"\xff\n")
-    assert shell("embed", text, "-o", output)[0] == 2
+    assert shell("embed", *TINY, text, "-o", output)[0] == 2
     assert output.read_bytes() == b"precious"
     text.write_bytes(good)
-    assert shell("embed", text, "-o", output)[0] == 0
+    assert shell("embed", *TINY, text, "-o", output)[0] == 0
     with np.load(output) as archive:
         assert len(archive.files) == 4
     assert names(text.parent) == {"in.txt", "out.npz"}
@@ -251,7 +259,7 @@ def test_what_was_there_is_replaced_on_success_alone(shell: Shell, text: Path) -
 
 def test_parquet_without_pyarrow(shell: Shell, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    code, out, err = shell("embed", text, "-o", text.parent / "out.parquet")
+    code, out, err = shell("embed", *TINY, text, "-o", text.parent / "out.parquet")
     assert (code, out) == (2, "")
     assert err == (
         "elmo: error: writing Parquet needs the package pyarrow, which is not installed: "
@@ -260,5 +268,5 @@ def test_parquet_without_pyarrow(shell: Shell, text: Path, monkeypatch: pytest.M
 
 
 def test_a_device_that_is_not_there_is_the_user_s_mistake(shell: Shell, text: Path) -> None:
-    code, _, err = shell("embed", text, "-o", text.parent / "out.npz", "--device", "hpu")
+    code, _, err = shell("embed", *TINY, text, "-o", text.parent / "out.npz", "--device", "hpu")
     assert (code, "'hpu'" in err) == (2, True)

@@ -9,7 +9,19 @@ from elmokit.version import __version__
 
 Shell = Callable[..., tuple[int, str, str]]
 
-COMMANDS = ["embed", "info", "convert", "verify", "demo"]
+COMMANDS = [
+    "embed",
+    "info",
+    "convert",
+    "verify",
+    "prepare",
+    "finetune",
+    "train",
+    "evaluate",
+    "score",
+    "substitutes",
+    "demo",
+]
 
 
 def assert_one_line(err: str, *parts: str) -> None:
@@ -80,7 +92,7 @@ def raise_it(error: BaseException) -> Callable[..., None]:
 
 def test_a_mistake_of_ours_is_one_line_and_1(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("elmokit.embed.describe.describe", raise_it(KeyError("two\nlines")))
-    code, out, err = shell("info")
+    code, out, err = shell("info", "tiny-untrained")
     assert (code, out) == (1, "")
     assert_one_line(err, "internal error, please report it", "KeyError", "--debug")
 
@@ -88,14 +100,14 @@ def test_a_mistake_of_ours_is_one_line_and_1(shell: Shell, monkeypatch: pytest.M
 def test_the_system_s_refusal_is_2(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     error = OSError(28, "No space left on device", "/data/out.h5")
     monkeypatch.setattr("elmokit.embed.describe.describe", raise_it(error))
-    code, _, err = shell("info")
+    code, _, err = shell("info", "tiny-untrained")
     assert code == 2
     assert_one_line(err, "/data/out.h5", "No space left on device")
 
 
 def test_control_c(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("elmokit.embed.describe.describe", raise_it(KeyboardInterrupt()))
-    code, out, err = shell("info")
+    code, out, err = shell("info", "tiny-untrained")
     assert (code, out) == (130, "")
     assert_one_line(err, "interrupted")
 
@@ -112,7 +124,7 @@ def test_debug_shows_a_traceback_wherever_it_stands(shell: Shell, place: int) ->
 
 def test_debug_with_a_mistake_of_ours(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("elmokit.embed.describe.describe", raise_it(RuntimeError("boom")))
-    code, _, err = shell("info", "--debug")
+    code, _, err = shell("info", "tiny-untrained", "--debug")
     assert code == 1
     assert "Traceback" in err
     assert "raise error" in err
@@ -128,7 +140,7 @@ def test_warnings_are_notes(shell: Shell, recwarn: pytest.WarningsRecorder) -> N
     import warnings
 
     warnings.simplefilter("always")
-    code, out, err = shell("demo", "--json")
+    code, out, err = shell("demo", "--json", "--model", "tiny-untrained")
     assert code == 0
     assert out.startswith("{")
     assert err.startswith("elmo: note: ")

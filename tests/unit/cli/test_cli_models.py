@@ -41,8 +41,8 @@ INFO_KEYS = {
 CONVERT_KEYS = {"source", "source_format", "destination", "format", "tensors"}
 VERIFY_KEYS = {"ok", "checks"}
 CHECK_KEYS = {"name", "ok", "detail"}
-DEMO_KEYS = {"model", "trained", "pairs"}
-PAIR_KEYS = {"first", "second", "similarity"}
+DEMO_KEYS = {"model", "trained", "words", "substitutes"}
+WORD_KEYS = {"word", "senses", "sentences", "same_sense", "other_sense", "similarity"}
 
 
 def one_object(out: str) -> dict[str, Any]:
@@ -72,7 +72,9 @@ def test_info_for_scripts(shell: Shell, model: Path) -> None:
 def test_info_without_a_model_is_about_the_bundled_one(shell: Shell) -> None:
     code, out, _ = shell("info", "--json")
     assert code == 0
-    assert one_object(out)["name"] == "tiny-untrained"
+    facts = one_object(out)
+    assert (facts["name"], facts["storage"]) == ("english-base", "int8")
+    assert facts["file_sizes"].keys() >= {"model.safetensors", "softmax.safetensors"}
 
 
 def test_info_says_when_the_licence_is_unknown(shell: Shell, tmp_path: Path) -> None:
@@ -212,25 +214,42 @@ def test_verify_of_nothing(shell: Shell) -> None:
 
 
 def test_demo_for_people(shell: Shell) -> None:
-    code, out, _ = shell("demo")
+    code, out, _ = shell("demo", "--model", "tiny-untrained")
     assert code == 0
-    for part in ("river:", "money:", "layer 0", "layer 2", "bank (river)", "untrained", "Next:"):
+    for part in ("layer 0", "layer 2", "bank", "spring", "north bank of", "untrained", "Next:"):
         assert part in out
 
 
 def test_demo_for_scripts(shell: Shell) -> None:
-    code, out, _ = shell("demo", "--json")
+    code, out, _ = shell("demo", "--json", "--model", "tiny-untrained")
     assert code == 0
     facts = one_object(out)
     assert facts.keys() >= DEMO_KEYS
-    assert facts["trained"] is False
-    for pair in facts["pairs"]:
-        assert pair.keys() >= PAIR_KEYS
-        assert len(pair["similarity"]) == 3
-        assert all(-1.0001 <= value <= 1.0001 for value in pair["similarity"])
-    alike = facts["pairs"][0]
-    assert alike["similarity"][0] == pytest.approx(1.0), "the same word, before context"
-    assert alike["similarity"][2] < 0.9999
+    assert (facts["trained"], facts["substitutes"]) == (False, None)
+    assert [row["word"] for row in facts["words"]] == ["bank", "play", "right", "spring"]
+    for row in facts["words"]:
+        assert row.keys() >= WORD_KEYS
+        assert len(row["same_sense"]) == len(row["other_sense"]) == len(row["similarity"]) == 3
+        assert row["same_sense"][0] == pytest.approx(1.0), "the same word, before context"
+        assert row["other_sense"][2] < 0.9999
+
+
+def test_senses_come_apart_in_the_demo(shell: Shell) -> None:
+    """At the top every pair of sentences with one sense is nearer than any with two."""
+    code, out, err = shell("demo", "--json")
+    assert (code, err) == (0, "")
+    facts = one_object(out)
+    assert (facts["model"], facts["trained"]) == ("english-base", True)
+    for row in facts["words"]:
+        senses, top = row["senses"], row["similarity"][-1]
+        pairs = [(a, b) for a in range(len(senses)) for b in range(a)]
+        same = [top[a][b] for a, b in pairs if senses[a] == senses[b]]
+        other = [top[a][b] for a, b in pairs if senses[a] != senses[b]]
+        assert (len(same), len(other)) == (2, 4)
+        # Measured gaps: bank 0.23, play 0.48, right 0.31, spring 0.13.
+        assert min(same) - max(other) > 0.1, row["word"]
+    (river, *_) = facts["substitutes"].values()
+    assert "edge" in river
 
 
 def test_demo_with_another_model(shell: Shell, tmp_path: Path) -> None:

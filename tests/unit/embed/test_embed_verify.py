@@ -10,6 +10,7 @@ from elmokit.config import CharacterConfig, ModelConfig, WordConfig
 from elmokit.embed.verify import verify
 from elmokit.formats import detect, native
 from elmokit.formats.checkpoint import Checkpoint
+from elmokit.pretrained import bundled_names
 from elmokit.pretrained.untrained import TINY_CONFIG, untrained_checkpoint
 from elmokit.text.vocabulary import Vocabulary
 
@@ -43,8 +44,9 @@ def test_a_sound_model_passes_every_check(tmp_path: Path, config: ModelConfig) -
     assert "SHA-256" in checks[0].detail
 
 
-def test_the_bundled_model_and_hdf5(tmp_path: Path) -> None:
-    assert all(check.ok for check in verify())
+def test_the_bundled_models_and_hdf5(tmp_path: Path) -> None:
+    for name in bundled_names():
+        assert [check.ok for check in verify(name)] == [True] * 4
     detect.write(untrained_checkpoint(), tmp_path / "model.hdf5")
     checks = verify(tmp_path / "model.hdf5")
     assert [check.ok for check in checks] == [True] * 4

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from elmokit.embed.describe import describe
+from elmokit.embed.elmo import Elmo
 from elmokit.embed.load import load, read_checkpoint
 from elmokit.errors import FormatError, InputError
 from elmokit.formats import detect, native
@@ -16,6 +17,10 @@ from elmokit.pretrained import bundled_names
 from elmokit.pretrained.untrained import TINY_CONFIG, untrained_checkpoint
 
 SENTENCE = [["a", "small", "test"]]
+
+
+def tiny() -> Elmo:
+    return load("tiny-untrained", device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -32,27 +37,34 @@ def hdf5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_bundled_model_says_that_it_is_untrained() -> None:
+def test_the_untrained_model_says_that_it_is() -> None:
     with pytest.warns(UserWarning, match="'tiny-untrained' is untrained"):
-        elmo = load(device="cpu")
+        elmo = load("tiny-untrained", device="cpu")
     assert elmo.metadata["trained"] == "no"
     assert elmo.config == TINY_CONFIG
 
 
-def test_the_bundled_model_by_name() -> None:
-    assert bundled_names() == ["tiny-untrained"]
-    first, second = load(device="cpu"), load("tiny-untrained", device="cpu")
+def test_the_default_is_the_trained_model(recwarn: pytest.WarningsRecorder) -> None:
+    first, second = load(device="cpu"), load("english-base", device="cpu")
+    assert not recwarn.list
+    assert first.metadata["name"] == "english-base"
+    np.testing.assert_array_equal(first.embed(SENTENCE)[0], second.embed(SENTENCE)[0])
+
+
+def test_a_bundled_model_by_name() -> None:
+    assert bundled_names() == ["english-base", "tiny-untrained"]
+    first, second = load("tiny-untrained", device="cpu"), load("tiny-untrained", device="cpu")
     np.testing.assert_array_equal(first.embed(SENTENCE)[0], second.embed(SENTENCE)[0])
 
 
 def test_a_folder_by_string_or_path(folder: Path) -> None:
     for source in (folder, str(folder)):
         found = load(source, device="cpu").embed(SENTENCE)[0]
-        np.testing.assert_allclose(found, load(device="cpu").embed(SENTENCE)[0], atol=1e-6)
+        np.testing.assert_allclose(found, tiny().embed(SENTENCE)[0], atol=1e-6)
 
 
 def test_hdf5_by_path_or_with_its_options_elsewhere(hdf5: Path, tmp_path: Path) -> None:
-    expected = load(device="cpu").embed(SENTENCE)[0]
+    expected = tiny().embed(SENTENCE)[0]
     options = tmp_path / "elsewhere.json"
     options.write_bytes((hdf5.parent / "options.json").read_bytes())
     for arguments in (
@@ -70,7 +82,7 @@ def test_hdf5_by_path_or_with_its_options_elsewhere(hdf5: Path, tmp_path: Path) 
 @pytest.mark.parametrize("start", ["warm", "zeros", "carry"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_settings_are_kept(start: Any, dtype: str) -> None:
-    elmo = load(device="cpu", start=start, dtype=dtype)
+    elmo = load("tiny-untrained", device="cpu", start=start, dtype=dtype)
     assert (elmo.start, elmo.dtype, str(elmo.device)) == (start, dtype, "cpu")
 
 
@@ -94,11 +106,12 @@ def test_source_and_weights_are_two_names_for_one_thing(folder: Path) -> None:
         load(folder, weights=folder)
 
 
+@pytest.mark.parametrize("source", [None, "english-base", "tiny-untrained"])
 @pytest.mark.parametrize("name", ["options", "vocabulary", "token_embedding"])
-def test_companions_need_a_model(name: str) -> None:
+def test_companions_need_a_model(name: str, source: str | None) -> None:
     arguments: dict[str, Any] = {name: "some/file"}
     with pytest.raises(InputError, match=f"^{name}: given without a model"):
-        load(**arguments)
+        load(source, **arguments)
 
 
 @pytest.mark.parametrize("name", ["options", "vocabulary", "token_embedding"])
@@ -154,7 +167,7 @@ def test_describe_gives_plain_facts() -> None:
 
 
 def test_describe_counts_a_start_state_apart(tmp_path: Path) -> None:
-    load(device="cpu").save(tmp_path / "model")
+    tiny().save(tmp_path / "model")
     facts = describe(read_checkpoint(tmp_path / "model"))
     assert facts["has_start_state"] is True
     assert facts["parameters"] == 230_272

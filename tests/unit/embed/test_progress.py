@@ -24,8 +24,7 @@ def test_items_pass_through_one_by_one() -> None:
 def test_a_bar_with_what_is_left_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(
-        progress,
-        "Console",
+        "rich.console.Console",
         lambda stderr: Console(file=screen, force_terminal=True, width=100, stderr=stderr),
     )
     assert list(progress.track(iter("abc"), "Embedding", total=3)) == list("abc")

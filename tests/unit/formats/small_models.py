@@ -13,8 +13,8 @@ import torch
 
 from elmokit.config import CharacterConfig, ModelConfig, WordConfig
 from elmokit.errors import FormatError, InputError
-from elmokit.files import sha256_of
-from elmokit.formats import many_langs, native
+from elmokit.files import MANIFEST_FILE, sha256_of
+from elmokit.formats import many_langs
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.pretrained.untrained import untrained_checkpoint
 from elmokit.text.chars import DictionaryAlphabet
@@ -161,9 +161,9 @@ def sign(folder: Path) -> None:
     files = {
         file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)}
         for file in folder.iterdir()
-        if file.name != native.MANIFEST_FILE
+        if file.name != MANIFEST_FILE
     }
-    (folder / native.MANIFEST_FILE).write_text(json.dumps({"files": files}), encoding="utf-8")
+    (folder / MANIFEST_FILE).write_text(json.dumps({"files": files}), encoding="utf-8")
 
 
 @contextmanager

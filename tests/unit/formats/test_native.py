@@ -557,7 +557,7 @@ def test_elmo_save_follows_the_same_rules(folder: Path) -> None:
     assert "start_state.forward.cell" in native.read(folder).tensors
 
 
-@pytest.mark.parametrize("step", ["write_json", "_write_lines", "sha256_of"])
+@pytest.mark.parametrize("step", ["write_json", "_write_lines", "write_manifest"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_whole_or_not_there(
     step: str, overwrite: bool, word_folder: Path, monkeypatch: pytest.MonkeyPatch

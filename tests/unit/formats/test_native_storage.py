@@ -19,6 +19,7 @@ from elmokit.files import sha256_of
 from elmokit.formats import detect, native
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.formats.storage import Storage
+from elmokit.pretrained import DEFAULT_NAME
 from elmokit.pretrained.untrained import untrained_checkpoint
 from unit.formats.small_models import (
     BASE,
@@ -180,7 +181,7 @@ def test_embedding_does_not_look_at_the_softmax(
         hashed.append(file.name)
         return sha256_of(file)
 
-    monkeypatch.setattr(native, "sha256_of", counting)
+    monkeypatch.setattr("elmokit.files.sha256_of", counting)
     (path / "softmax.safetensors").write_bytes(b"damaged")
     found = native.read(path, softmax=False)
     assert found.config == replace(CONFIG, softmax_size=None)
@@ -370,6 +371,9 @@ def test_describe_files(packed: Path, tmp_path: Path) -> None:
     nothing = {"storage": None, "file_sizes": None}
     assert describe_files(untrained_checkpoint(), None) == nothing
     assert describe_files(native.read(packed), "english") == nothing
+    bundled = describe_files(native.read(packed), None)
+    assert (bundled["storage"], len(bundled["file_sizes"])) == ("int8", 4)
+    assert describe_files(native.read(packed), DEFAULT_NAME) == bundled
 
 
 def test_in_the_shell(plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
