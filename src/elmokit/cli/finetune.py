@@ -2,12 +2,25 @@
 
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from elmokit.cli.options import Json, OptionsFile, VocabularyFile, print_json
+from elmokit.cli.options import (
+    DeviceOption,
+    Json,
+    Keep,
+    LogEvery,
+    Minutes,
+    ModelName,
+    OptionsFile,
+    Plain,
+    RunFolder,
+    SaveEvery,
+    TensorBoard,
+    VocabularyFile,
+    print_json,
+)
 
 
 def command(
@@ -21,9 +34,7 @@ def command(
             help="What elmo prepare wrote, or text as it reads it: files, folders, patterns.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The run's folder; a stopped run goes on.")
-    ],
+    output: RunFolder,
     valid: Annotated[
         list[str] | None,
         typer.Option("--valid", help="Held-out text for before and after; repeatable."),
@@ -52,27 +63,14 @@ def command(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change the recipe: key=value; repeatable.")
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
-    minutes: Annotated[
-        float | None,
-        typer.Option("--minutes", help="Save and stop after so long; the next call goes on."),
-    ] = None,
-    save_every: Annotated[
-        int, typer.Option("--save-every", help="Steps between two checkpoints.")
-    ] = 1000,
-    keep: Annotated[int, typer.Option("--keep", help="Checkpoints that are kept.")] = 2,
-    log_every: Annotated[
-        int, typer.Option("--log-every", help="Steps between two lines of log.jsonl.")
-    ] = 10,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write TensorBoard files too.")
-    ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Compute the slow, plain way, for comparison.")
-    ] = False,
-    name: Annotated[
-        str, typer.Option("--name", help="The model's name; default: that of the folder.")
-    ] = "",
+    device: DeviceOption = "auto",
+    minutes: Minutes = None,
+    save_every: SaveEvery = 1000,
+    keep: Keep = 2,
+    log_every: LogEvery = 10,
+    tensorboard: TensorBoard = False,
+    plain: Plain = False,
+    name: ModelName = "",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     as_json: Json = False,

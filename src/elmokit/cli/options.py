@@ -23,6 +23,24 @@ TokenEmbeddingFile = Annotated[
     Path | None,
     typer.Option("--token-embedding", help="Use embeddings dumped for a vocabulary as input."),
 ]
+RunFolder = Annotated[
+    Path, typer.Option("--output", "-o", help="The run's folder; a stopped run goes on.")
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+Minutes = Annotated[
+    float | None,
+    typer.Option("--minutes", help="Save and stop after so long; the next call goes on."),
+]
+SaveEvery = Annotated[int, typer.Option("--save-every", help="Steps between two checkpoints.")]
+Keep = Annotated[int, typer.Option("--keep", help="Checkpoints that are kept.")]
+LogEvery = Annotated[int, typer.Option("--log-every", help="Steps between two lines of log.jsonl.")]
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard files too.")]
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Compute the slow, plain way, for comparison.")
+]
+ModelName = Annotated[
+    str, typer.Option("--name", help="The model's name; default: that of the folder.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -7,14 +7,24 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli.options import Json, print_json
+from elmokit.cli.options import (
+    DeviceOption,
+    Json,
+    Keep,
+    LogEvery,
+    Minutes,
+    ModelName,
+    Plain,
+    RunFolder,
+    SaveEvery,
+    TensorBoard,
+    print_json,
+)
 
 
 def command(
     corpus: Annotated[Path, typer.Argument(metavar="DIR", help="What elmo prepare wrote.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The run's folder; a stopped run goes on.")
-    ],
+    output: RunFolder,
     preset: Annotated[
         str, typer.Option("--preset", help="tiny, small, medium, base or original.")
     ] = "tiny",
@@ -29,27 +39,14 @@ def command(
         Path | None,
         typer.Option("--vectors", help="With --words: begin with these (word2vec text format)."),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
-    minutes: Annotated[
-        float | None,
-        typer.Option("--minutes", help="Save and stop after so long; the next call goes on."),
-    ] = None,
-    save_every: Annotated[
-        int, typer.Option("--save-every", help="Steps between two checkpoints.")
-    ] = 1000,
-    keep: Annotated[int, typer.Option("--keep", help="Checkpoints that are kept.")] = 2,
-    log_every: Annotated[
-        int, typer.Option("--log-every", help="Steps between two lines of log.jsonl.")
-    ] = 10,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write TensorBoard files too.")
-    ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Compute the slow, plain way, for comparison.")
-    ] = False,
-    name: Annotated[
-        str, typer.Option("--name", help="The model's name; default: that of the folder.")
-    ] = "",
+    device: DeviceOption = "auto",
+    minutes: Minutes = None,
+    save_every: SaveEvery = 1000,
+    keep: Keep = 2,
+    log_every: LogEvery = 10,
+    tensorboard: TensorBoard = False,
+    plain: Plain = False,
+    name: ModelName = "",
     as_json: Json = False,
 ) -> None:
     """Train a biLM; stop it with Ctrl-C, and the same command goes on exactly there.

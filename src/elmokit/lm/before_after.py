@@ -8,8 +8,8 @@ from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.engine.build import bilm_from_tensors
 from elmokit.engine.runner import Runner
 from elmokit.formats.checkpoint import Checkpoint
-from elmokit.lm.evaluate import Evaluation, evaluate
-from elmokit.lm.held_out import held_out_text
+from elmokit.lm.evaluate import Evaluation
+from elmokit.lm.held_out import evaluate_held_out
 from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.new_words import BIAS, WEIGHT, Extended, in_old_order
 from elmokit.lm.output_layer import output_layer
@@ -72,9 +72,6 @@ class Judge:
     def _figures(
         self, checkpoint: Checkpoint, softmax: LanguageModelSoftmax, vocabulary: Vocabulary
     ) -> dict[str, Any] | None:
-        split = self.corpus.split("valid")
-        if split is None or len(split.tokens) == 0:
-            return None
         config = checkpoint.config
         indexer = TokenIndexer.for_model(
             config, vocabulary=checkpoint.vocabulary, characters=checkpoint.characters
@@ -85,17 +82,8 @@ class Judge:
             softmax=softmax.to(self.device),
             vocabulary=vocabulary,
         )
-        text = held_out_text(self.corpus, split, config.marks)
-        done = 0
-
-        def advance(tokens: int) -> None:
-            nonlocal done
-            done += tokens
-            self.line.show(f"held-out text: {done / text.tokens / 2:.0%}")
-
-        figures = asdict(evaluate(model, text, start="zeros", advance=advance))
-        self.line.clear()
-        return figures
+        found = evaluate_held_out(model, self.corpus, self.line)
+        return None if found is None else asdict(found)
 
 
 def is_first_process() -> bool:

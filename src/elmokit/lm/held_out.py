@@ -1,10 +1,31 @@
-"""Held-out text of a prepared corpus as the documents that `evaluate` reads."""
+"""How well a model predicts the held-out text of a prepared corpus."""
 
 import numpy as np
 
 from elmokit.config import Marks
 from elmokit.corpus.prepared import BEGIN, PreparedCorpus, Split
+from elmokit.lm.evaluate import Evaluation, evaluate
+from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.numbered_text import Document, NumberedText
+from elmokit.training.journal import LiveLine
+
+
+def evaluate_held_out(
+    model: LanguageModel, corpus: PreparedCorpus, line: LiveLine
+) -> Evaluation | None:
+    """Evaluate with each document's context carried; None where nothing is held out."""
+    split = corpus.split("valid")
+    if split is None or len(split.tokens) == 0:
+        return None
+    text = held_out_text(corpus, split, model.marks)
+    done = 0
+
+    def advance(tokens: int) -> None:
+        nonlocal done
+        done += tokens
+        line.show(f"held-out text: {done / text.tokens / 2:.0%}")
+
+    return evaluate(model, text, start="zeros", advance=advance)
 
 
 def held_out_text(corpus: PreparedCorpus, split: Split, marks: Marks) -> NumberedText:

@@ -15,8 +15,8 @@ from elmokit.files import replacing_file, sha256_of, write_json, write_text
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
 from elmokit.lm.assemble import Parts, assemble
-from elmokit.lm.evaluate import Evaluation, evaluate
-from elmokit.lm.held_out import held_out_text
+from elmokit.lm.evaluate import Evaluation
+from elmokit.lm.held_out import evaluate_held_out
 from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.model_card import model_card
 from elmokit.lm.presets import Preset
@@ -133,7 +133,7 @@ def pretrain(
             "processes": everyone.size,
         }
         try:
-            evaluation = held_out_evaluation(parts, corpus, line)
+            evaluation = evaluate_held_out(language_model(parts), corpus, line)
             checkpoint = trained_checkpoint(parts, name or run_folder.name, start=start)
             result["held_out"] = None if evaluation is None else asdict(evaluation)
             model_folder = run_folder / MODEL_FOLDER
@@ -197,26 +197,13 @@ def trained_checkpoint(parts: Parts, name: str, *, start: Checkpoint | None = No
     )
 
 
-def held_out_evaluation(parts: Parts, corpus: PreparedCorpus, line: LiveLine) -> Evaluation | None:
-    """Evaluate on the corpus's held-out text, its documents' context carried."""
-    split = corpus.split("valid")
-    if split is None or len(split.tokens) == 0:
-        return None
-    marks = parts.config.marks
-    model = LanguageModel(
-        runner=Runner(parts.objective.bilm.eval(), indexer=parts.indexer, marks=marks),
+def language_model(parts: Parts) -> LanguageModel:
+    """Give the trained modules as something that predicts."""
+    return LanguageModel(
+        runner=Runner(parts.objective.bilm.eval(), indexer=parts.indexer, marks=parts.config.marks),
         softmax=parts.objective.softmax,
         vocabulary=parts.vocabulary,
     )
-    text = held_out_text(corpus, split, marks)
-    done = 0
-
-    def advance(tokens: int) -> None:
-        nonlocal done
-        done += tokens
-        line.show(f"held-out text: {done / text.tokens / 2:.0%}")
-
-    return evaluate(model, text, start="zeros", advance=advance)
 
 
 def _write_model(
