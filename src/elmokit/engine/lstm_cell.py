@@ -8,6 +8,12 @@ D directions, B rows, H cell, P output
 import torch
 from torch import Tensor
 
+# One pass over memory each, as autograd uses them; a value at the limit passes nothing on.
+_tanh_backward = torch.ops.aten.tanh_backward
+_tanh_backward_ = torch.ops.aten.tanh_backward.grad_input
+_sigmoid_backward_ = torch.ops.aten.sigmoid_backward.grad_input
+_clip_backward = torch.ops.aten.hardtanh_backward.grad_input
+
 
 def forward_(
     gates: Tensor,
@@ -28,15 +34,18 @@ def forward_(
         lstm_cell_triton.forward_(gates, cell, keep, new_cell=new_cell, exposed=exposed, clip=clip)
         return
     size = cell.shape[-1]
-    gates[..., : 2 * size].sigmoid_()
-    gates[..., 2 * size : 3 * size].tanh_()
-    gates[..., 3 * size :].sigmoid_()
-    input_gate, forget_gate, candidate, output_gate = torch.split(gates, size, dim=-1)
-    torch.mul(cell, keep[..., None], out=new_cell)
-    new_cell.mul_(forget_gate).addcmul_(input_gate, candidate)
+    wide = gates.float()  # one conversion instead of one in every operation with the cell
+    wide[..., : 2 * size].sigmoid_()
+    wide[..., 2 * size : 3 * size].tanh_()
+    wide[..., 3 * size :].sigmoid_()
+    input_gate, forget_gate, candidate, output_gate = torch.split(wide, size, dim=-1)
+    torch.mul(cell, forget_gate, out=new_cell)
+    _forget_(new_cell, keep)
+    new_cell.addcmul_(input_gate, candidate)
     if clip is not None:
         new_cell.clamp_(-clip, clip)
-    exposed.copy_(new_cell).tanh_().mul_(output_gate)
+    exposed.copy_(new_cell.tanh().mul_(output_gate))
+    _write_back(wide, gates)
 
 
 def clip_and_carry_(
@@ -50,10 +59,9 @@ def clip_and_carry_(
         return
     if clip is not None:
         outputs.clamp_(-clip, clip)
-    if next_keep is None:
-        carried.copy_(outputs)
-    else:
-        torch.mul(outputs, next_keep[..., None], out=carried)
+    carried.copy_(outputs)
+    if next_keep is not None:
+        _forget_(carried, next_keep)
 
 
 def unclip_(
@@ -74,9 +82,10 @@ def unclip_(
         lstm_cell_triton.unclip_(grad, outputs, grad_carried, next_keep, clip=clip)
         return
     if grad_carried is not None and next_keep is not None:
-        grad.addcmul_(grad_carried, next_keep[..., None].to(grad.dtype))
+        _forget_(grad_carried, next_keep)
+        grad += grad_carried
     if clip is not None:
-        grad.mul_(outputs.abs() < clip)
+        _clip_backward(grad, outputs, -clip, clip, grad_input=grad)
 
 
 def backward_(
@@ -100,19 +109,36 @@ def backward_(
             gates, cell, new_cell, keep, grad_exposed=grad_exposed, grad_cell=grad_cell, clip=clip
         )
         return
-    size = cell.shape[-1]
-    input_gate, forget_gate, candidate, output_gate = torch.split(gates, size, dim=-1)
+    wide = gates.float()
+    gate_parts = torch.split(wide, cell.shape[-1], dim=-1)
+    input_gate, forget_gate, candidate, output_gate = gate_parts
     squashed = new_cell.tanh()  # (D, B, H)
-    grad_output_gate = grad_exposed * squashed
-    grad_cell.addcmul_(grad_exposed * output_gate, 1 - squashed * squashed)
+    grad_exposed = grad_exposed.float()
+    grad_cell += _tanh_backward(grad_exposed * output_gate, squashed)
     if clip is not None:
-        grad_cell.mul_(new_cell.abs() < clip)
-    grad_candidate = grad_cell * input_gate
-    grad_input_gate = grad_cell * candidate
+        _clip_backward(grad_cell, new_cell, -clip, clip, grad_input=grad_cell)
     grad_forget_gate = grad_cell * cell
-    grad_forget_gate.mul_(keep[..., None])
-    grad_cell.mul_(forget_gate).mul_(keep[..., None])
-    input_gate.copy_(grad_input_gate.mul_(input_gate * (1 - input_gate)))
-    forget_gate.copy_(grad_forget_gate.mul_(forget_gate * (1 - forget_gate)))
-    candidate.copy_(grad_candidate.mul_(1 - candidate * candidate))
-    output_gate.copy_(grad_output_gate.mul_(output_gate * (1 - output_gate)))
+    _forget_(grad_forget_gate, keep)
+    grads = (
+        grad_cell * candidate,
+        grad_forget_gate,
+        grad_cell * input_gate,
+        squashed.mul_(grad_exposed),
+    )
+    grad_cell *= forget_gate
+    _forget_(grad_cell, keep)
+    for gate, grad in zip(gate_parts, grads, strict=True):
+        backward = _tanh_backward_ if gate is candidate else _sigmoid_backward_
+        backward(grad, gate, grad_input=gate)
+    _write_back(wide, gates)
+
+
+def _write_back(wide: Tensor, gates: Tensor) -> None:
+    if wide is not gates:
+        gates.copy_(wide)
+
+
+def _forget_(values: Tensor, keep: Tensor) -> None:
+    """Set to zero the rows of (D, B, H) that begin anew; mostly there is none."""
+    if not bool(keep.all()):
+        values *= keep[..., None]

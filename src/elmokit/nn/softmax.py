@@ -11,6 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+# A logit that nothing comes of; infinity would leave gradients undefined if all had it.
+IMPOSSIBLE = -1e30
+
 
 class Candidates(NamedTuple):
     """Distinct words drawn log-uniformly, as TensorFlow's candidate sampler draws them."""
@@ -80,7 +83,7 @@ class LanguageModelSoftmax(nn.Module):
             )
             corrected = biases[2 * index + 1] - self._log_expected_count(drawn.ids, drawn.tries)
             logits = F.linear(direction_hidden, weights[2 * index + 1], corrected)  # (N, S)
-            logits = logits.masked_fill(drawn.ids == direction_targets[:, None], -math.inf)
+            self._leave_out_(logits, drawn.ids, direction_targets)
             others = torch.logsumexp(logits, dim=1)
             losses.append(torch.logaddexp(others, target_logits.to(others.dtype)) - target_logits)
         return losses
@@ -116,6 +119,14 @@ class LanguageModelSoftmax(nn.Module):
                 loss = self.sampled_loss(hidden, targets, candidates)
             losses.append(loss.mean())
         return losses[0], losses[1]
+
+    def _leave_out_(self, logits: Tensor, ids: Tensor, targets: Tensor) -> None:
+        """Make a candidate impossible where it is the target; one look-up, no pass over (N, S)."""
+        columns = torch.full((self.vocabulary_size,), -1, device=ids.device)
+        columns[ids] = torch.arange(len(ids), device=ids.device)
+        column = columns[targets][:, None]  # (N, 1), -1 where the target was not drawn
+        penalty = torch.where(column >= 0, IMPOSSIBLE, 0.0).to(logits.dtype)
+        logits.scatter_add_(1, column.clamp(min=0), penalty)
 
     def _log_expected_count(self, ids: Tensor, tries: int | Tensor) -> Tensor:
         """Give log P(word is among the candidates): 1 - (1 - p)**tries, summed in float64."""

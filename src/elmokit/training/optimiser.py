@@ -34,9 +34,11 @@ def build_optimiser(
     ]
     groups = [group for group in groups if group["params"]]
     if name == "adagrad":
-        return torch.optim.Adagrad(groups, lr=0.0, initial_accumulator_value=ADAGRAD_START)
-    fused = all(p.is_cuda for p in parameters.values())
-    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, beta2), fused=fused)
+        on_cpu = all(p.device.type == "cpu" for p in parameters.values())  # the only fused one
+        return torch.optim.Adagrad(
+            groups, lr=0.0, initial_accumulator_value=ADAGRAD_START, fused=on_cpu or None
+        )
+    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, beta2), fused=True)
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
