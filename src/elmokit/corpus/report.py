@@ -83,6 +83,11 @@ def _vocabulary_lines(facts: dict[str, Any]) -> list[str]:
     ]
     if VALID in report["coverage"]:
         lines[-1] += f", {report['coverage'][VALID]:.2%} in valid"
+    if facts["splits"][TRAIN]["unknown_words"] == 0:
+        lines.append(
+            "note: no word in train is unknown, so a model does not learn to expect unknown "
+            "words; --min-count 2 leaves words out that occur once"
+        )
     return lines
 
 

@@ -38,13 +38,20 @@ def test_the_report_for_people(shell: Shell, corpus: Path, tmp_path: Path) -> No
         "cut by the tokeniser 'words'",
         "coverage: 100.00% of the words in train",
     ]
-    assert lines[5:8] == [
+    assert lines[5].startswith("note: no word in train is unknown")
+    assert lines[5].endswith("--min-count 2 leaves words out that occur once")
+    assert lines[6:9] == [
         "problems:",
         "  lines that are not UTF-8, skipped: 1",
         rf"    {corpus}:5: byte 3 is 0xe9: b'caf\xe9'",
     ]
-    assert " words/s with " in lines[8]
-    assert len(lines) == 9
+    assert " words/s with " in lines[9]
+    assert len(lines) == 10
+
+
+def test_no_note_where_some_words_are_unknown(shell: Shell, corpus: Path, tmp_path: Path) -> None:
+    _, out, _ = shell("prepare", corpus, "-o", tmp_path / "out", "--min-count", 2)
+    assert "note:" not in out
 
 
 def test_json(shell: Shell, corpus: Path, tmp_path: Path) -> None:
