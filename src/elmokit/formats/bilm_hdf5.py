@@ -319,7 +319,9 @@ def _array_names(file: Path) -> set[str]:
     """List every dataset of a file without following a link."""
     names: set[str] = set()
 
-    def visit(name: str, node: Any) -> None:
+    def visit(name: str | bytes, node: Any) -> None:
+        if isinstance(name, bytes):  # how h5py gives names that are no UTF-8
+            name = name.decode("utf-8", "backslashreplace")
         if isinstance(node, h5py.Dataset):
             names.add(name)
 

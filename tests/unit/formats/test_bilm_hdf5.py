@@ -167,6 +167,20 @@ def test_odd_folder_names(folder: Path) -> None:
     assert_same(detect.read(odd / "weights.hdf5"), model())
 
 
+def test_a_name_that_is_no_utf8(folder: Path) -> None:
+    """Beside the weights it harms nobody; among them it is named in the error."""
+    (weights,) = folder.glob("*.hdf5")
+    expected = detect.read(folder)
+    space = h5py.h5s.create_simple((1,))
+    with h5py.File(weights, "a") as file:
+        h5py.h5d.create(file.id, b"odd\xff", h5py.h5t.NATIVE_FLOAT, space)
+    assert detect.read(folder).tensors.keys() == expected.tensors.keys()
+    with h5py.File(weights, "a") as file:
+        h5py.h5d.create(file.id, b"CNN_\xff", h5py.h5t.NATIVE_FLOAT, space)
+    with pytest.raises(elmokit.FormatError, match=r"CNN_\\\\xff"):
+        detect.read(folder)
+
+
 def test_unrelated_files_beside(folder: Path) -> None:
     with h5py.File(folder / "vectors.hdf5", "w") as opened:
         opened["0"] = np.zeros((3, 5, 8), np.float32)
