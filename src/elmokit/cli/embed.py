@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli.options import (
+    DeviceOption,
     Json,
     ModelOption,
     OptionsFile,
@@ -34,7 +35,7 @@ def command(
     rows: Annotated[
         int, typer.Option("--rows", help="With --start carry: sentences in a batch.")
     ] = 64,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: DeviceOption = "auto",
     dtype: Annotated[
         str, typer.Option("--dtype", help="float32, float64 or bfloat16.")
     ] = "float32",

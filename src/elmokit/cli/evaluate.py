@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli.options import (
+    DeviceOption,
     Json,
     OptionsFile,
     VocabularyFile,
@@ -38,7 +39,7 @@ def command(
     tokenised: Annotated[
         bool, typer.Option("--tokenised", help="Tokens are separated by white space already.")
     ] = False,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: DeviceOption = "auto",
     batch_tokens: Annotated[
         int, typer.Option("--batch-tokens", help="Tokens computed at once.")
     ] = 8192,

@@ -1,6 +1,5 @@
 """`elmo finetune`: a trained model and text of a domain to a model that knows the domain."""
 
-import os
 from dataclasses import asdict
 from typing import Annotated
 
@@ -80,6 +79,7 @@ def command(
     from elmokit.errors import InputError
     from elmokit.lm.finetune import DomainText, finetune, perplexities, recipe_for
     from elmokit.lm.pretrain import Conduct
+    from elmokit.training.distributed import is_first_process
 
     if keep_vocabulary and new_words:
         raise InputError(f"--keep-vocabulary and --new-words {new_words} exclude each other")
@@ -110,8 +110,8 @@ def command(
             quiet=as_json,
         ),
     )
-    if os.environ.get("RANK", "0") != "0":
-        return  # the first process speaks for all
+    if not is_first_process():
+        return
     run = finetuned.run
     if as_json:
         facts = asdict(finetuned)

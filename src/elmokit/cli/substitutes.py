@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli.options import (
+    DeviceOption,
     Json,
     ModelOption,
     OptionsFile,
@@ -43,7 +44,7 @@ def command(
     start: Annotated[
         str, typer.Option("--start", help="What a sentence begins with: warm or zeros.")
     ] = "warm",
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: DeviceOption = "auto",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     as_json: Json = False,

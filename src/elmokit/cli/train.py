@@ -1,6 +1,5 @@
 """`elmo train`: a prepared corpus to a biLM."""
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +54,7 @@ def command(
     """
     from elmokit.lm.presets import changed, preset_named, with_word_input
     from elmokit.lm.pretrain import Conduct, pretrain
+    from elmokit.training.distributed import is_first_process
 
     chosen = preset_named(preset)
     if words:
@@ -76,8 +76,8 @@ def command(
             quiet=as_json,
         ),
     )
-    if os.environ.get("RANK", "0") != "0":
-        return  # the first process speaks for all
+    if not is_first_process():
+        return
     if as_json:
         print_json({**asdict(outcome), "model": outcome.model and str(outcome.model)})
         return

@@ -9,12 +9,13 @@
 ``manifest.json``           size and SHA-256 of each of the files above
 """
 
+from elmokit.files import MANIFEST_FILE
+
 FORMAT_VERSION = 1
 
 CORPUS_FILE = "corpus.json"
 WORDS_FILE = "words.txt"
 COUNTS_FILE = "counts.npy"
-MANIFEST_FILE = "manifest.json"
 
 TRAIN, VALID = "train", "valid"
 SPLITS = (TRAIN, VALID)

@@ -19,7 +19,6 @@ from elmokit.corpus.layout import (
     CORPUS_FILE,
     CORPUS_FILES,
     FORMAT_VERSION,
-    MANIFEST_FILE,
     MARKS,
 )
 from elmokit.corpus.merge import merge
@@ -30,7 +29,7 @@ from elmokit.corpus.spill_corpus import Progress, spill_corpus
 from elmokit.corpus.split_corpus import DUPLICATES, plan_splits
 from elmokit.corpus.write_corpus import write_corpus
 from elmokit.errors import InputError
-from elmokit.files import exists, is_file, replacing_folder, sha256_of, write_json
+from elmokit.files import exists, is_file, replacing_folder, write_json, write_manifest
 from elmokit.text.tokenise import tokeniser_named
 
 DEFAULT_VOCABULARY_SIZE = 100_000
@@ -137,7 +136,8 @@ def prepare(
             },
         }
         write_json(partial / CORPUS_FILE, facts)
-        folder_bytes = _write_manifest(partial)
+        write_manifest(partial)
+        folder_bytes = sum(file.stat().st_size for file in partial.iterdir())
     return PrepareReport(
         folder=str(folder),
         facts=facts,
@@ -201,13 +201,3 @@ def _coverage(splits: dict[str, Any]) -> dict[str, float]:
         name: round(1 - split["unknown_words"] / split["words"], 6)
         for name, split in splits.items()
     }
-
-
-def _write_manifest(folder: Path) -> int:
-    """List the files as a model's manifest does; give the bytes of all."""
-    files = {
-        file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)}
-        for file in sorted(folder.iterdir())
-    }
-    write_json(folder / MANIFEST_FILE, {"files": files})
-    return sum(file.stat().st_size for file in folder.iterdir())

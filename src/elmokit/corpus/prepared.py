@@ -9,16 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.config import Marks
+from elmokit.corpus.layout import CORPUS_FILE, FORMAT_VERSION, WORDS_FILE, documents_file
 from elmokit.errors import FormatError, InputError
 from elmokit.files import MANIFEST_FILE, is_file, read_json, read_text, sha256_of
 from elmokit.text.vocabulary import Vocabulary
-
-CORPUS_FILE = "corpus.json"
-WORDS_FILE = "words.txt"
-FORMAT_VERSION = 1
-
-# Ids of the marks, in every prepared corpus.
-BEGIN, END, UNKNOWN = 0, 1, 2
 
 
 class TokenStream:
@@ -130,7 +124,7 @@ class PreparedCorpus:
             return None
         try:
             shards = [self._array(shard["file"], shard["tokens"]) for shard in facts["shards"]]
-            documents = self._array(f"{name}-documents.npy", facts["documents"])
+            documents = self._array(documents_file(name), facts["documents"])
         except (KeyError, TypeError) as error:
             raise FormatError(
                 self.file, f"wrong content about {name} ({error!r})", hint="prepare it again"

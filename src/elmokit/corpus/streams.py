@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.corpus.prepared import BEGIN, END, Split
+from elmokit.corpus.layout import BEGIN, END
+from elmokit.corpus.prepared import Split
 from elmokit.errors import InputError
 
 FORWARD, BACKWARD = 0, 1

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from elmokit.config import Marks, ModelConfig
-from elmokit.corpus.prepared import UNKNOWN, PreparedCorpus
+from elmokit.corpus.layout import UNKNOWN
+from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.engine.build import build_bilm
 from elmokit.errors import InputError
 from elmokit.formats.checkpoint import Checkpoint

@@ -1,6 +1,5 @@
 """What a fine-tuning has changed: held-out figures that can be compared."""
 
-import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from elmokit.lm.pretrain import Conduct
 from elmokit.nn.softmax import LanguageModelSoftmax
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.vocabulary import Vocabulary
-from elmokit.training.distributed import own_device
+from elmokit.training.distributed import is_first_process, own_device
 from elmokit.training.journal import LiveLine
 
 
@@ -84,8 +83,3 @@ class Judge:
         )
         found = evaluate_held_out(model, self.corpus, self.line)
         return None if found is None else asdict(found)
-
-
-def is_first_process() -> bool:
-    """Say whether this process is the one that writes, of those that torchrun started."""
-    return int(os.environ.get("RANK", "0")) == 0

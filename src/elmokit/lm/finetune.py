@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
+from elmokit.corpus.layout import CORPUS_FILE
 from elmokit.corpus.prepare import prepare
-from elmokit.corpus.prepared import CORPUS_FILE, PreparedCorpus
+from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.corpus.sources import STANDARD_INPUT, PathLike
 from elmokit.errors import InputError
 from elmokit.files import is_file, read_json, replacing_file, write_json, write_text
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
-from elmokit.lm.before_after import BeforeAfter, Judge, before_after, is_first_process
+from elmokit.lm.before_after import BeforeAfter, Judge, before_after
 from elmokit.lm.model_card import model_card
 from elmokit.lm.new_words import (
     INPUT,
@@ -31,6 +32,7 @@ from elmokit.lm.presets import Preset, changed
 from elmokit.lm.pretrain import RESULT_FILE, Conduct, Outcome, pretrain
 from elmokit.lm.settings import TrainSettings
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.training.distributed import is_first_process, process_count
 from elmokit.training.journal import LiveLine
 
 CORPUS_FOLDER = "corpus"
@@ -237,7 +239,7 @@ def _corpus(parent: Checkpoint, text: DomainText, run_folder: Path) -> PreparedC
     else:
         folder = run_folder / CORPUS_FOLDER
         if not is_file(folder / CORPUS_FILE):
-            if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            if process_count() > 1:
                 raise InputError(
                     "corpus: several processes need a prepared one; run elmo prepare first with "
                     f"--tokeniser {parent.config.tokeniser}"

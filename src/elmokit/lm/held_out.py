@@ -3,7 +3,8 @@
 import numpy as np
 
 from elmokit.config import Marks
-from elmokit.corpus.prepared import BEGIN, PreparedCorpus, Split
+from elmokit.corpus.layout import BEGIN
+from elmokit.corpus.prepared import PreparedCorpus, Split
 from elmokit.lm.evaluate import Evaluation, evaluate
 from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.numbered_text import Document, NumberedText

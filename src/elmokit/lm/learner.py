@@ -11,7 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from elmokit.corpus.prepared import UNKNOWN, PreparedCorpus
+from elmokit.corpus.layout import UNKNOWN
+from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.corpus.streams import DistinctWords, Streams, StreamSettings
 from elmokit.errors import InputError
 from elmokit.lm.gradients import GraphedGradients, PlainGradients, row_dropout

@@ -11,9 +11,10 @@ from elmokit.config import ModelConfig
 from elmokit.engine.softmax_loss import CPU_LOGITS, GPU_LOGITS
 from elmokit.errors import InputError
 from elmokit.formats.checkpoint import expected_tensors
+from elmokit.lm.objective import DIRECTIONS
 from elmokit.lm.settings import TrainSettings
+from elmokit.training.optimiser import MOMENTS
 
-DIRECTIONS = 2
 # What torch and its libraries take by themselves.
 BASE_BYTES = {"cpu": 400 * 2**20, "cuda": 1200 * 2**20}
 # Distinct words of a window per token, and positions of a word that convolutions look at.
@@ -26,8 +27,7 @@ def needed_bytes(
     """Estimate what a process with ``rows`` rows needs at its peak."""
     number = 2 if settings.precision == "bfloat16" else 4
     sizes = [torch.Size(shape).numel() for shape in expected_tensors(config).values()]
-    moments = 2 if settings.optimiser == "adamw" else 1
-    weights = sum(sizes) * 4 * (2 + moments)
+    weights = sum(sizes) * 4 * (2 + MOMENTS[settings.optimiser])
     copies = sum(sizes) * (number + 4)  # narrow copies, gradients on their way
     tokens = DIRECTIONS * settings.window * rows // settings.accumulation
     cells, size = config.lstm_dim, config.projection_dim

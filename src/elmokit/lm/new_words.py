@@ -12,8 +12,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmokit.corpus.layout import COUNTS_FILE
-from elmokit.corpus.prepared import UNKNOWN, PreparedCorpus
+from elmokit.corpus.layout import COUNTS_FILE, UNKNOWN
+from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.errors import FormatError, InputError
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.text.vocabulary import Vocabulary

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmokit.nn.softmax import LanguageModelSoftmax
+from elmokit.nn.without_weights import without_weights
 
 
 class PooledSoftmax(LanguageModelSoftmax):
@@ -25,7 +26,7 @@ class PooledSoftmax(LanguageModelSoftmax):
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor, *, known: int, unknown: int) -> Self:
         """Hold the given rows (V, P) and (V,); ``unknown`` is below ``known``."""
-        with torch.device("meta"):
+        with without_weights():
             softmax = cls(vocabulary_size=len(weight), dim=weight.shape[1])
         softmax.load_state_dict({"weight": weight, "bias": bias}, assign=True)
         softmax.known, softmax.unknown = known, unknown

@@ -109,11 +109,20 @@ def _exchange() -> Iterator[None]:
         ) from error
 
 
+def process_count() -> int:
+    """Say how many processes torchrun started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first_process() -> bool:
+    """Say whether this process is the one that writes and speaks for all."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @contextmanager
 def world(device: torch.device) -> Iterator[World]:
     """Join the processes that torchrun started, or be alone."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if process_count() == 1:
         yield World(device=device)
         return
     if device.type == "cuda":

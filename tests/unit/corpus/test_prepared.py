@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from elmokit.corpus.layout import BEGIN, END, UNKNOWN
 from elmokit.corpus.prepare import prepare
-from elmokit.corpus.prepared import BEGIN, END, UNKNOWN, PreparedCorpus, TokenStream
+from elmokit.corpus.prepared import PreparedCorpus, TokenStream
 from elmokit.errors import FormatError, InputError
 
 TEXT = "the cat sat\nthe dog\n\nthe cat\n"

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from elmokit.corpus import streams as streams_module
-from elmokit.corpus.prepared import BEGIN, END, Split, TokenStream
+from elmokit.corpus.layout import BEGIN, END
+from elmokit.corpus.prepared import Split, TokenStream
 from elmokit.corpus.streams import BACKWARD, FORWARD, DistinctWords, Streams, StreamSettings
 from elmokit.errors import InputError
 
