@@ -6,15 +6,18 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from elmokit.errors import FormatError, InputError
 
 MANIFEST_FILE = "manifest.json"
+STANDARD_INPUT = "-"
 
 
 @contextmanager
@@ -51,6 +54,8 @@ def replacing_folder(
             file.chmod(mode)  # safetensors makes files that only the owner reads
             _sync(file)
         _sync(beside)
+        # Filling may have taken hours, in which another process can have put something there.
+        _check_replaceable(destination, overwrite, replaceable)
         _swap(beside, destination)
         _sync(destination.absolute().parent)
     finally:
@@ -152,7 +157,11 @@ _LOOK_ALIKES = {
 def looks_like(file: Path) -> str:
     """Say what a file seems to be from its first bytes."""
     with _reading(file), file.open("rb") as stream:
-        head = stream.read(64)
+        return beginning_looks_like(stream.read(64))
+
+
+def beginning_looks_like(head: bytes) -> str:
+    """Say what a file seems to be that begins with ``head``."""
     if not head:
         return "an empty file"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
@@ -160,6 +169,14 @@ def looks_like(file: Path) -> str:
         if head.startswith(magic) or text.startswith(magic):
             return description
     return f"a file that starts with {head[:16]!r}"
+
+
+def open_input(source: str | Path) -> BufferedReader:
+    """Open a file to read its bytes; ``-`` is standard input."""
+    if str(source) == STANDARD_INPUT:
+        # Not ours to close: leave standard input open for whoever called.
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    return Path(source).open("rb")
 
 
 def read_bytes(file: Path) -> bytes:

@@ -1,6 +1,7 @@
 """What can go wrong with a training's files and numbers costs no more than the last steps."""
 
 import math
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import safetensors.torch
 from elmokit.errors import InputError
 from elmokit.lm.presets import changed, preset_named
 from elmokit.lm.pretrain import Conduct, pretrain
+from elmokit.training.run_lock import run_lock
 from integration.training_children import Nursery
 from integration.training_run import RECIPES, last_state, log_of, saved_steps, task
 
@@ -136,10 +138,25 @@ def test_a_training_that_diverges(nursery: Nursery, training_corpus: Path, tmp_p
         assert name.startswith("carried/") or tensor.equal(states[1][name])
 
 
+def test_a_second_run_in_the_same_folder(
+    nursery: Nursery, training_corpus: Path, run: Path, whole: Path
+) -> None:
+    child = task(training_corpus, run)
+    with run_lock(run):
+        files = sorted(run.rglob("*"))
+        ended = nursery.run(**child)
+        assert sorted(run.rglob("*")) == files
+    assert ended.code == 1
+    assert f"InputError: {run}: another process is training there" in ended.output
+    assert f"(process {os.getpid()} on " in ended.output
+    assert nursery.run(**child).code == 0
+    assert_same(run, whole)
+
+
 def test_a_folder_below_a_file(training_corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     preset = changed(preset_named("tiny"), RECIPES["adamw, full softmax"])
-    with pytest.raises(InputError, match=r"checkpoints cannot be written to \(Not a directory\)"):
+    with pytest.raises(InputError, match=r"run cannot be written to \(Not a directory\)"):
         pretrain(
             training_corpus, tmp_path / "file" / "run", preset,
             conduct=Conduct(device="cpu", quiet=True),

@@ -20,6 +20,7 @@ from elmokit.lm.presets import changed, preset_named
 from elmokit.lm.word_table import WordTable
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.training.distributed import World
+from elmokit.training.run_lock import run_lock
 from integration.training_children import PATIENCE, Ended, Nursery
 from integration.training_run import RECIPES, STEPS, log_of, saved_steps, task
 
@@ -187,6 +188,17 @@ def test_a_process_that_cannot_begin_ends_all(
     assert (first.code, second.code) == (1, 1)
     assert "InputError: the first process cannot begin" in first.output
     assert "process 0 of the run has failed" in second.output
+
+
+def test_a_folder_in_use_ends_all(nursery: Nursery, training_corpus: Path, tmp_path: Path) -> None:
+    child = task(training_corpus, tmp_path / "run")
+    with run_lock(tmp_path / "run"):
+        first, second = nursery.run_world(2, **child)
+    assert (first.code, second.code) == (1, 1)
+    assert f"InputError: {tmp_path / 'run'}: another process is training there" in first.output
+    assert "process 0 of the run has failed; its message says why" in second.output
+    assert_finished(nursery.run_world(2, **child))
+    assert list((tmp_path / "run").rglob(".*")) == []
 
 
 def test_processes_must_share_a_disk(

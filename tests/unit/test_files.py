@@ -128,6 +128,24 @@ def test_what_is_there_stays_unless_asked(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+def test_what_came_meanwhile_stays_unless_asked(tmp_path: Path) -> None:
+    """Two processes fill a folder of one name: the first to end has it."""
+    folder = tmp_path / "model"
+    with (
+        pytest.raises(InputError, match=f"{folder} exists already; .*overwrit"),
+        replacing_folder(folder, overwrite=False) as late,
+    ):
+        (late / "a").write_bytes(b"late")
+        with replacing_folder(folder, overwrite=False) as early:
+            (early / "a").write_bytes(b"early")
+    assert tree(tmp_path) == {"model": None, "model/a": b"early"}
+    with replacing_folder(folder, overwrite=True) as late:
+        (late / "a").write_bytes(b"late")
+        with replacing_folder(folder, overwrite=True) as early:
+            (early / "a").write_bytes(b"early again")
+    assert tree(tmp_path) == {"model": None, "model/a": b"late"}
+
+
 def test_overwriting_a_folder(tmp_path: Path) -> None:
     folder = old_folder(tmp_path)
     with replacing_folder(folder, overwrite=True) as partial:

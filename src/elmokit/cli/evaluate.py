@@ -24,7 +24,7 @@ def command(
         typer.Argument(
             metavar="TEXT",
             help="One sentence a line, a blank line after each document; "
-            "plain, .gz, .xz or .bz2; - for stdin.",
+            "plain, .gz, .xz, .bz2 or .zst; - for stdin.",
         ),
     ],
     state: Annotated[

@@ -25,7 +25,8 @@ def command(
         list[str] | None, typer.Argument(metavar="[SENTENCE]...", help="Sentences to compare.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="Score the lines of a file as well.")
+        Path | None,
+        typer.Option("--file", "-f", help="Score the lines of a file, packed or not, as well."),
     ] = None,
     model: ModelOption = None,
     candidates: Annotated[

@@ -1,12 +1,18 @@
 """Compressed files: told by their first bytes, read piece by piece, broken ones found out."""
 
 import bz2
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from elmokit.errors import ElmoError, MissingExtraError
+from elmokit.files import beginning_looks_like
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
 MAGICS = {
@@ -20,11 +26,15 @@ MAGICS = {
 _INPUT_BYTES = 1 << 13
 
 
-class TruncatedArchiveError(ElmoError):
+class ArchiveError(ElmoError):
+    """A compressed file cannot be read to its end."""
+
+
+class TruncatedArchiveError(ArchiveError):
     """A compressed file ends before its content does."""
 
 
-class DamagedArchiveError(ElmoError):
+class DamagedArchiveError(ArchiveError):
     """A compressed file holds something that cannot be."""
 
 
@@ -41,6 +51,44 @@ class _Decompressor(Protocol):
 def compression_of(head: bytes) -> str | None:
     """Say how a file is compressed that begins with ``head``."""
     return next((name for magic, name in MAGICS.items() if head.startswith(magic)), None)
+
+
+def compression_in(stream: io.BufferedReader, name: str) -> str | None:
+    """Say how an open file is compressed; one whose name promises an archive must be one."""
+    head = stream.peek(64)[:64]
+    compression = compression_of(head)
+    promised = SUFFIXES.get(Path(name).suffix.lower())
+    if compression is None and promised is not None:
+        found = beginning_looks_like(head)
+        raise DamagedArchiveError(f"the file is no {promised} archive but {found}")
+    return compression
+
+
+def unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
+    """Give the content of an open file as a stream, whether it is compressed or not."""
+    compression = compression_in(stream, name)
+    if compression is None:
+        return stream
+    return io.BufferedReader(_Joined(decompressed(stream, compression)))
+
+
+class _Joined(io.RawIOBase):
+    """Pieces as one stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        if not self._rest:
+            self._rest = memoryview(next(self._pieces, b""))
+        room = memoryview(buffer).cast("B")
+        count = min(len(room), len(self._rest))
+        room[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 def decompressed(stream: BinaryIO, compression: str) -> Iterator[bytes]:

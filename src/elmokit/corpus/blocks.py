@@ -1,6 +1,5 @@
 """Files read one after another and cut into blocks of whole lines."""
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -8,15 +7,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from elmokit.corpus.archives import (
-    SUFFIXES,
     DamagedArchiveError,
     TruncatedArchiveError,
-    compression_of,
+    compression_in,
     decompressed,
 )
 from elmokit.corpus.problems import Problem, excerpt
-from elmokit.corpus.sources import STANDARD_INPUT, Source
-from elmokit.files import looks_like
+from elmokit.corpus.sources import Source
+from elmokit.files import open_input
 
 # A record is read whole, however long its lines may be.
 LONGEST_RECORD = 2**26
@@ -63,8 +61,8 @@ def _file_blocks(source: Source, *, block_bytes: int, longest_line: int) -> Iter
 
     with ExitStack() as stack:
         try:
-            stream = stack.enter_context(_opened(source))
-            head = stream.peek(16)[:16]  # type: ignore[attr-defined]
+            stream = stack.enter_context(open_input(source.name))
+            head = stream.peek(16)[:16]
         except FileNotFoundError:
             yield trouble("vanished_file", "vanished before it was read")
             return
@@ -74,11 +72,10 @@ def _file_blocks(source: Source, *, block_bytes: int, longest_line: int) -> Iter
         if not head:
             yield trouble("empty_file", "is empty")
             return
-        compression = compression_of(head)
-        promised = SUFFIXES.get(Path(source.name).suffix.lower())
-        if compression is None and promised is not None:
-            found = looks_like(Path(source.name)) if source.is_regular else "something else"
-            yield trouble("damaged_archive", f"is no {promised} archive but {found}")
+        try:
+            compression = compression_in(stream, source.name)
+        except DamagedArchiveError as error:
+            yield trouble("damaged_archive", str(error))
             return
         if head.startswith(_NO_TEXT):
             yield trouble("unreadable_file", f"is no text but a file that starts with {head!r}")
@@ -222,13 +219,6 @@ def cut_long_line(line: bytes, longest: int) -> Iterable[bytes]:
         yield line[:place]
         line = line[place:]
     yield line
-
-
-def _opened(source: Source) -> BinaryIO:
-    if source.name == STANDARD_INPUT:
-        # Not ours to close: leave standard input open for whoever called.
-        return open(sys.stdin.fileno(), "rb", closefd=False)
-    return Path(source.name).open("rb")
 
 
 def _size(name: str) -> int | None:

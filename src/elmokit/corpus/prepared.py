@@ -1,9 +1,10 @@
 """Reading the folder that `elmo prepare` writes: distinct words, and streams of their ids."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,22 @@ from elmokit.files import MANIFEST_FILE, is_file, read_json, read_text, sha256_o
 from elmokit.text.vocabulary import Vocabulary
 
 
+class Shard(NamedTuple):
+    """A part of a stream."""
+
+    file: Path
+    """Where it lies."""
+    ids: npt.NDArray[Any]
+    """Its ids, memory-mapped."""
+
+
 class TokenStream:
     """The ids of a split, one long array over several memory-mapped files."""
 
-    def __init__(self, shards: list[npt.NDArray[Any]]) -> None:
+    def __init__(self, shards: Sequence[Shard], *, type_count: int) -> None:
         self._shards = shards
-        self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
+        self._type_count = type_count
+        self._starts = np.cumsum([0, *(len(shard.ids) for shard in shards)])
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -28,13 +39,28 @@ class TokenStream:
     def take(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Give the ids at ``positions``, an array of any shape."""
         if len(self._shards) == 1:
-            return self._shards[0][positions].astype(np.int64)
+            return self._checked(self._shards[0], positions).astype(np.int64)
         taken = np.empty(positions.shape, dtype=np.int64)
         shard_of = np.searchsorted(self._starts, positions, side="right") - 1
         for shard in np.unique(shard_of):
             here = shard_of == shard
-            taken[here] = self._shards[shard][positions[here] - self._starts[shard]]
+            places = positions[here] - self._starts[shard]
+            taken[here] = self._checked(self._shards[shard], places)
         return taken
+
+    def _checked(self, shard: Shard, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        ids: npt.NDArray[Any] = shard.ids[places]
+        # Looked at on their way out of the file: opening it must not read gigabytes, and the
+        # largest of a window's ids is found in microseconds.
+        if ids.size and (largest := int(ids.max())) >= self._type_count:
+            raise FormatError(
+                shard.file,
+                "an id that no word has",
+                found=largest,
+                expected=f"less than {self._type_count}, the types in {CORPUS_FILE}",
+                hint="the files are damaged or not of one preparation: prepare the corpus again",
+            )
+        return ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,14 +149,19 @@ class PreparedCorpus:
         if facts is None:
             return None
         try:
-            shards = [self._array(shard["file"], shard["tokens"]) for shard in facts["shards"]]
+            shards = [
+                Shard(self.folder / shard["file"], self._array(shard["file"], shard["tokens"]))
+                for shard in facts["shards"]
+            ]
             documents = self._array(documents_file(name), facts["documents"])
         except (KeyError, TypeError) as error:
             raise FormatError(
                 self.file, f"wrong content about {name} ({error!r})", hint="prepare it again"
             ) from error
         return Split(
-            tokens=TokenStream(shards), documents=np.asarray(documents, np.int64), facts=facts
+            tokens=TokenStream(shards, type_count=self.type_count),
+            documents=np.asarray(documents, np.int64),
+            facts=facts,
         )
 
     def _array(self, name: str, length: int) -> npt.NDArray[Any]:

@@ -10,8 +10,8 @@ from elmokit.corpus.archives import SUFFIXES
 from elmokit.corpus.layout import TRAIN, VALID
 from elmokit.corpus.problems import Problem, Problems
 from elmokit.errors import InputError
+from elmokit.files import STANDARD_INPUT
 
-STANDARD_INPUT = "-"
 RECORD_SUFFIXES = (".jsonl", ".ndjson")
 
 PathLike = str | os.PathLike[str]

@@ -1,7 +1,6 @@
 """A text file in, a file of vectors out, whatever its size."""
 
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -16,8 +15,7 @@ from elmokit.embed.layer_choice import Layers
 from elmokit.embed.progress import progress_bar
 from elmokit.embed.writers import check_output, writing
 from elmokit.errors import InputError
-
-STANDARD_INPUT = "-"
+from elmokit.files import STANDARD_INPUT, open_input
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,8 @@ def check_source(source: str | Path) -> None:
 
 
 def _opened(source: str | Path) -> BinaryIO:
-    if str(source) == STANDARD_INPUT:
-        # Not ours to close: leave standard input open for whoever called.
-        return open(sys.stdin.fileno(), "rb", closefd=False)
     try:
-        return Path(source).open("rb")
+        return open_input(source)
     except OSError as error:
         raise InputError(f"{source}: cannot be read ({error.strerror})") from error
 

@@ -11,9 +11,16 @@ import torch
 from elmokit.corpus.layout import CORPUS_FILE
 from elmokit.corpus.prepare import prepare
 from elmokit.corpus.prepared import PreparedCorpus
-from elmokit.corpus.sources import STANDARD_INPUT, PathLike
+from elmokit.corpus.sources import PathLike
 from elmokit.errors import InputError
-from elmokit.files import is_file, read_json, replacing_file, write_json, write_text
+from elmokit.files import (
+    STANDARD_INPUT,
+    is_file,
+    read_json,
+    replacing_file,
+    write_json,
+    write_text,
+)
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
 from elmokit.lm.before_after import BeforeAfter, Judge, before_after
@@ -29,7 +36,13 @@ from elmokit.lm.new_words import (
 )
 from elmokit.lm.output_layer import output_layer
 from elmokit.lm.presets import Preset, changed
-from elmokit.lm.pretrain import RESULT_FILE, Conduct, Outcome, pretrain
+from elmokit.lm.pretrain import (
+    RESULT_FILE,
+    Conduct,
+    Outcome,
+    locked_run,
+    pretrain_holding_lock,
+)
 from elmokit.lm.settings import TrainSettings
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.training.distributed import is_first_process, process_count
@@ -158,8 +171,23 @@ def finetune(
     Raw text is cut by the model's own tokeniser into ``run_folder/corpus``. Held-out text is
     evaluated before and after.
     """
-    settings = settings or recipe_for(parent)
     conduct = conduct or Conduct()
+    settings = settings or recipe_for(parent)
+    with locked_run(run_folder, conduct):
+        return _finetune_holding_lock(
+            parent, text, run_folder, settings=settings, conduct=conduct, name=name
+        )
+
+
+def _finetune_holding_lock(
+    parent: Checkpoint,
+    text: DomainText,
+    run_folder: Path,
+    *,
+    settings: TrainSettings,
+    conduct: Conduct,
+    name: str,
+) -> Finetuned:
     parent_name = parent.metadata.get("name") or parent.source_format
     if parent.config.softmax_size is None and not text.new_softmax:
         raise InputError(
@@ -195,7 +223,7 @@ def finetune(
             "new": judge(start) if new else None,
         }
         _write(run_folder / BEFORE_FILE, {"request": request, **before})
-    run = pretrain(
+    run = pretrain_holding_lock(
         corpus.folder,
         run_folder,
         Preset(model=start.config, settings=settings),

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from torch import Tensor
 
 from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.engine.runner import Runner
+from elmokit.errors import InputError
 from elmokit.files import replacing_file, sha256_of, write_json, write_text
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
@@ -24,6 +27,7 @@ from elmokit.lm.settings import TrainSettings
 from elmokit.training.distributed import own_device, world
 from elmokit.training.journal import LiveLine
 from elmokit.training.loop import Ending, Loop, LoopSettings
+from elmokit.training.run_lock import run_lock
 from elmokit.training.schedule import Schedule
 
 MODEL_FOLDER = "model"
@@ -87,10 +91,48 @@ def pretrain(
     model that reads words.
     """
     conduct = conduct or Conduct()
+    with locked_run(run_folder, conduct):
+        return pretrain_holding_lock(
+            corpus_folder,
+            run_folder,
+            preset,
+            conduct=conduct,
+            name=name,
+            start=start,
+            vectors=vectors,
+        )
+
+
+@contextmanager
+def locked_run(run_folder: Path, conduct: Conduct) -> Iterator[None]:
+    """Have a run's folder for this run alone; where it is taken, all processes fail."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(run_lock(run_folder))
+        except InputError:
+            # The others wait for this one at the beginning of `pretrain_holding_lock`.
+            with world(own_device(conduct.device)) as everyone, everyone.together():
+                raise
+        yield
+
+
+def pretrain_holding_lock(
+    corpus_folder: Path,
+    run_folder: Path,
+    preset: Preset,
+    *,
+    conduct: Conduct,
+    name: str,
+    start: Checkpoint | None = None,
+    vectors: Path | None = None,
+) -> Outcome:
+    """Do the work of `pretrain` for a caller that has the folder by `locked_run`."""
     started = time.monotonic()
     corpus = PreparedCorpus(corpus_folder)
     device = own_device(conduct.device)
     with world(device) as everyone:
+        with everyone.together():
+            pass  # the first has the lock, or all end here
         line = LiveLine(quiet=conduct.quiet or not everyone.is_first)
         parts = assemble(
             corpus,

@@ -1,31 +1,21 @@
 """A text file, plain or packed, as numbered documents: one sentence a line, blank lines between."""
 
-import bz2
-import gzip
-import lzma
-import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, cast
 
 from elmokit.config import Marks
+from elmokit.corpus.archives import ArchiveError, unpacked
 from elmokit.errors import InputError
+from elmokit.files import open_input
 from elmokit.lm.numbered_text import NumberedText
-
-STANDARD_INPUT = "-"
-_OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-}
 
 
 def read_lines(source: str | Path) -> Iterator[str]:
     """Give the lines of a UTF-8 file without their ends; ``-`` is standard input.
 
-    Files ``.gz``, ``.xz`` and ``.bz2`` are unpacked on the way.
+    Text packed by gzip, xz, bzip2 or zstd is unpacked on the way.
     """
     with _opened(source) as stream:
         for number, raw in enumerate(stream, start=1):
@@ -60,17 +50,11 @@ def read_text(
 
 
 @contextmanager
-def _opened(source: str | Path) -> Iterator[IO[bytes]]:
-    if str(source) == STANDARD_INPUT:
-        # Not ours to close: leave standard input open for whoever called.
-        with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
-            yield stream
-        return
-    path = Path(source)
+def _opened(source: str | Path) -> Iterator[BufferedReader]:
     try:
-        opener = _OPENERS.get(path.suffix)
-        with path.open("rb") if opener is None else opener(path) as stream:
-            yield cast(IO[bytes], stream)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        problem = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{source}: cannot be read ({problem})") from error
+        with open_input(source) as stream:
+            yield unpacked(stream, str(source))
+    except ArchiveError as error:
+        raise InputError(f"{source}: {error}; get the file again") from error
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror or error})") from error

@@ -14,6 +14,7 @@ from elmokit.formats import bilm_hdf5, native
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.pretrained.untrained import untrained_checkpoint
 from elmokit.text.vocabulary import Vocabulary
+from unit.corpus.packed_text import COMPRESSIONS, each_compression
 
 Shell = Callable[..., tuple[int, str, str]]
 
@@ -109,6 +110,20 @@ def test_evaluate_takes_tokenised_text(shell: Shell, lm_model: Path, tmp_path: P
     )
     assert tokenised == 2
     assert raw != tokenised
+
+
+@each_compression
+def test_packed_text(shell: Shell, lm_model: Path, lm_text: Path, name: str) -> None:
+    suffix, compress = COMPRESSIONS[name]
+    packed = lm_text.with_suffix(suffix)
+    packed.write_bytes(compress(lm_text.read_bytes()))
+    perplexities, scores = (
+        [json.loads(shell(*command, file, "--json")[1]) for file in (lm_text, packed)]
+        for command in (["evaluate", lm_model], ["score", "-m", lm_model, "--file"])
+    )
+    assert perplexities[0]["perplexity"] == perplexities[1]["perplexity"]
+    assert len(scores[0]["sentences"]) == 3
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,23 @@
 """Compressed files: read whole, and found out where they are broken."""
 
-import bz2
 import gzip
 import io
-import lzma
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from elmokit.corpus.archives import (
     DamagedArchiveError,
     TruncatedArchiveError,
     compression_of,
     decompressed,
+    unpacked,
 )
 from elmokit.corpus.prepare import prepare
 from elmokit.errors import InputError, MissingExtraError
 from unit.corpus.naive_prepare import read_prepared
-
-Compress = Callable[[bytes], bytes]
-COMPRESSIONS: dict[str, tuple[str, Compress]] = {
-    "gzip": (".gz", gzip.compress),
-    "xz": (".xz", lzma.compress),
-    "bzip2": (".bz2", bz2.compress),
-    "zstd": (".zst", zstandard.ZstdCompressor(write_checksum=True).compress),
-}
-# Enough that it does not fit into one read.
-TEXT = b"".join(b"line %d of %d\n" % (number, number**7) for number in range(4000))
-
-each_compression = pytest.mark.parametrize("name", COMPRESSIONS)
+from unit.corpus.packed_text import COMPRESSIONS, TEXT, each_compression
 
 
 def content(name: str, data: bytes) -> bytes:
@@ -77,6 +63,24 @@ def test_damage_is_found(name: str) -> None:
 def test_what_follows_an_archive_is_not_passed_over(name: str) -> None:
     with pytest.raises(DamagedArchiveError, match=f"the {name} archive is damaged"):
         content(name, COMPRESSIONS[name][1](b"a\n") + b"rubbish that is long enough to be seen")
+
+
+@pytest.mark.parametrize("size", [1, 100, 10**6])
+@each_compression
+def test_a_stream_of_the_content(tmp_path: Path, name: str, size: int) -> None:
+    (tmp_path / "packed").write_bytes(COMPRESSIONS[name][1](TEXT))
+    with (tmp_path / "packed").open("rb") as stream:
+        content = unpacked(stream, "packed")
+        assert content.read(size) == TEXT[:size]
+        assert [*content] == TEXT[size:].splitlines(keepends=True)
+        assert content.read() == b""
+
+
+def test_a_stream_of_plain_text_is_itself(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_bytes(TEXT)
+    with (tmp_path / "plain.txt").open("rb") as stream:
+        assert unpacked(stream, "plain.txt") is stream
+        assert stream.read() == TEXT
 
 
 def test_plain_text_is_no_archive() -> None:

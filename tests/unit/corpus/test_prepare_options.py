@@ -49,6 +49,22 @@ def test_a_prepared_folder_is_replaced_only_if_allowed(corpus: Path) -> None:
     assert sorted(file.name for file in corpus.parent.iterdir()) == ["out", "t"]
 
 
+def test_two_that_prepare_one_folder_at_the_same_time(corpus: Path) -> None:
+    """The first to end has it; the other says so and leaves nothing."""
+    out, other = corpus.parent / "out", corpus.parent / "other"
+    other.write_bytes(b"other words\n")
+
+    def meanwhile(stage: str, done: int, total: int) -> None:
+        if stage == "writing" and not out.exists():
+            prepare(other, out, held_out=0)
+
+    with pytest.raises(InputError, match=f"{out} exists already.*--overwrite"):
+        prepare(corpus, out, held_out=0, progress=meanwhile)
+    words = (out / "words.txt").read_text(encoding="utf-8").split()
+    assert sorted(words[3:]) == ["other", "words"]
+    assert sorted(file.name for file in corpus.parent.iterdir()) == ["other", "out", "t"]
+
+
 def test_an_empty_folder_may_be_filled(corpus: Path) -> None:
     (corpus.parent / "out").mkdir()
     prepare(corpus, corpus.parent / "out")

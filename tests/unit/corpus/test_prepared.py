@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.corpus.layout import BEGIN, END, UNKNOWN
 from elmokit.corpus.prepare import prepare
-from elmokit.corpus.prepared import PreparedCorpus, TokenStream
+from elmokit.corpus.prepared import PreparedCorpus, Shard, TokenStream
 from elmokit.errors import FormatError, InputError
 
 TEXT = "the cat sat\nthe dog\n\nthe cat\n"
@@ -57,15 +57,48 @@ def test_what_it_holds(folder: Path) -> None:
     assert corpus.split("test") is None
 
 
+def stream_of(arrays: list[Any], type_count: int = 100) -> TokenStream:
+    shards = [Shard(Path(f"train-{number:05d}.npy"), ids) for number, ids in enumerate(arrays)]
+    return TokenStream(shards, type_count=type_count)
+
+
 def test_a_stream_over_several_files_is_one_array() -> None:
     whole = np.arange(10, dtype=np.uint16) * 7
     places = np.array([[0, 9, 3], [2, 4, 4]])
     for cuts in ([], [3], [0, 5, 9], [1, 2, 3, 4]):
-        stream = TokenStream(np.split(whole, cuts))
+        stream = stream_of(np.split(whole, cuts))
         assert len(stream) == 10
         taken = stream.take(places)
         assert taken.dtype == np.int64
         assert taken.tolist() == whole[places].tolist()
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_ids_that_no_word_has(shards: int) -> None:
+    """They are found when they are asked for, and the shard is named."""
+    whole = np.array([0, 3, 4, 0, 7, 3, 0, 4, 8, 3], np.uint16)
+    stream = stream_of(np.array_split(whole, shards), type_count=8)
+    fine = np.array([[0, 4], [9, 7]])
+    assert stream.take(fine).tolist() == [[0, 7], [3, 4]]
+    assert stream.take(fine[:0]).tolist() == []
+    with pytest.raises(FormatError) as caught:
+        stream.take(np.array([[0, 8], [9, 7]]))
+    assert str(caught.value) == (
+        f"train-{8 * shards // 10:05d}.npy: an id that no word has: expected less than 8, the "
+        "types in corpus.json, found 8; the files are damaged or not of one preparation: prepare "
+        "the corpus again"
+    )
+
+
+def test_a_damaged_shard_is_named(folder: Path) -> None:
+    ids = np.load(folder / "train-00000.npy")
+    ids[-1] = 8
+    np.save(folder / "train-00000.npy", ids)
+    split = PreparedCorpus(folder).split("train")
+    assert split is not None
+    assert split.tokens.take(np.arange(9)).max() < 8
+    with pytest.raises(FormatError, match=rf"{folder / 'train-00000.npy'}: .* found 8; "):
+        split.tokens.take(np.arange(10))
 
 
 @pytest.mark.parametrize("make", [lambda path: None, Path.mkdir, Path.touch])

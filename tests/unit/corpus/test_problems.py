@@ -13,6 +13,7 @@ from elmokit.corpus import blocks
 from elmokit.corpus.prepare import prepare
 from elmokit.corpus.problems import EXAMPLES, KINDS, Problem, Problems
 from elmokit.errors import InputError
+from elmokit.files import open_input
 from unit.corpus.naive_prepare import Prepared, read_prepared
 
 
@@ -139,14 +140,13 @@ def test_a_file_that_does_not_stay_as_it_was(
     """The file changes between the listing and the reading."""
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_bytes(b"good text\n")
-    opened = blocks._opened
 
-    def opened_later(source: Any) -> Any:
-        if source.name == str(bad):
+    def opened_later(name: str) -> Any:
+        if name == str(bad):
             change(bad)
-        return opened(source)
+        return open_input(name)
 
-    monkeypatch.setattr(blocks, "_opened", opened_later)
+    monkeypatch.setattr(blocks, "open_input", opened_later)
     bad.write_bytes(b"bad text\n")
     prepare([good, bad], tmp_path / "out", held_out=0)
     found = read_prepared(tmp_path / "out")

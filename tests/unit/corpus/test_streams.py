@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from elmokit.corpus import streams as streams_module
 from elmokit.corpus.layout import BEGIN, END
-from elmokit.corpus.prepared import Split, TokenStream
+from elmokit.corpus.prepared import Shard, Split, TokenStream
 from elmokit.corpus.streams import BACKWARD, FORWARD, DistinctWords, Streams, StreamSettings
 from elmokit.errors import InputError
 
@@ -35,8 +36,9 @@ def split_of(text: list[Document], *, shards: int = 1) -> Split:
     ids = [[number for s in document for number in (BEGIN, *s)] for document in text]
     stream = np.array([number for document in ids for number in document], dtype=np.uint32)
     starts = np.cumsum([0, *(len(document) for document in ids[:-1])])
+    parts = [Shard(Path(str(n)), part) for n, part in enumerate(np.array_split(stream, shards))]
     return Split(
-        tokens=TokenStream(np.array_split(stream, shards)),
+        tokens=TokenStream(parts, type_count=int(stream.max()) + 1),
         documents=starts.astype(np.int64),
         facts={},
     )
@@ -252,7 +254,8 @@ def test_a_text_shorter_than_its_rows() -> None:
 
 
 def test_no_text_at_all() -> None:
-    empty = Split(tokens=TokenStream([]), documents=np.zeros(0, dtype=np.int64), facts={})
+    nothing = TokenStream([], type_count=3)
+    empty = Split(tokens=nothing, documents=np.zeros(0, dtype=np.int64), facts={})
     with pytest.raises(InputError, match="the corpus holds no text to train on"):
         Streams(empty, StreamSettings(rows=1, steps=1))
 

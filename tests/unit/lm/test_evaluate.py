@@ -1,15 +1,10 @@
 """Perplexity of a text: every item counted once, the state carried as in training."""
 
-import bz2
-import gzip
-import lzma
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from elmokit.config import Marks
@@ -19,7 +14,6 @@ from elmokit.formats.checkpoint import Checkpoint
 from elmokit.lm.evaluate import CarriedOver, Evaluation, evaluate
 from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.numbered_text import NumberedText
-from elmokit.lm.text_file import read_text
 from reference import State
 from unit.lm.numpy_language_model import BACKWARD, FORWARD, NumpyLanguageModel
 
@@ -167,58 +161,6 @@ def test_a_state_of_the_future_is_refused(language_model: LanguageModel) -> None
 def test_nothing_to_predict_is_refused(language_model: LanguageModel) -> None:
     with pytest.raises(InputError, match="expected at least one sentence"):
         evaluate(language_model, NumberedText(Marks()))
-
-
-# Text files.
-
-CONTENT = "\ufeffthe cat .\nthe größe\r\n \t \n\non the mat"
-
-
-def read(path: Path) -> NumberedText:
-    return read_text(path, tokenise=str.split, marks=Marks())
-
-
-@pytest.mark.parametrize(
-    ("name", "opener"),
-    [("a.txt", open), ("a.gz", gzip.open), ("a.txt.xz", lzma.open), ("a.bz2", bz2.open)],
-)
-def test_blank_lines_end_documents_in_any_packing(name: str, opener: Any, tmp_path: Path) -> None:
-    with opener(tmp_path / name, "wb") as file:
-        file.write(CONTENT.encode())
-    text = read(tmp_path / name)
-    assert [document.lengths.tolist() for document in text.documents] == [[3, 2], [3]]
-    words = np.concatenate([document.words for document in text.documents])
-    assert " ".join(text.words[number] for number in words) == "the cat . the größe on the mat"
-    assert text.bytes == len("the cat .\nthe größe\non the mat\n".encode())
-    assert text.tokens == 3 + 2 + 3 + 3
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.txt", b"\n \n", "holds no sentence"),
-        ("a.txt", b"", "holds no sentence"),
-        ("a.txt", b"fine\n\xff\n", "line 2: not UTF-8"),
-        ("a.gz", b"no gzip", "cannot be read"),
-        ("a.gz", gzip.compress(b"the cat\n" * 999)[:-9], "cannot be read"),
-        ("a.xz", b"no xz", "cannot be read"),
-        ("a.xz", lzma.compress(b"the cat\n" * 999)[:-9], "cannot be read"),
-        ("a.bz2", b"no bz2", "cannot be read"),
-    ],
-)
-def test_unreadable_files_are_named(
-    name: str, content: bytes, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message) as caught:
-        read(tmp_path / name)
-    assert str(caught.value).startswith(str(tmp_path / name))
-
-
-def test_missing_files_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.txt", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
-            read(path)
 
 
 def test_the_figures_promised_are_there() -> None:

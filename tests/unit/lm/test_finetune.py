@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from elmokit.errors import InputError
 from elmokit.files import read_json
 from elmokit.formats import bilm_hdf5
 from elmokit.formats.checkpoint import Checkpoint
+from elmokit.lm import finetune as module
 from elmokit.lm.before_after import Judge
 from elmokit.lm.finetune import RECIPE, DomainText, Finetuned, finetune, recipe_for
 from elmokit.lm.new_words import frequent_new_words, with_new_words, word_counts
 from elmokit.lm.pooled_softmax import PooledSoftmax
+from elmokit.training.run_lock import run_lock
 from unit.lm.small_text import CLINIC, CONFIG, QUIET, SETTINGS, read, trained, write_text
 
 NEW = {"nurse", "surgeon", "sutures", "dresses", "wounds"}
@@ -274,6 +277,52 @@ def test_a_stopped_run_goes_on_exactly(parent: Checkpoint, prepared: Path, tmp_p
     assert again.new_vocabulary is not None
     assert again.new_vocabulary.after == whole.new_vocabulary.after
     assert again.new_vocabulary.before != whole.new_vocabulary.before
+
+
+def test_a_run_in_a_folder_in_use_is_refused_at_once(
+    parent: Checkpoint, clinic: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    with run_lock(folder):
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(InputError, match=f"{folder}: another process is training there"):
+            finetune(parent, DomainText(corpus=(clinic,)), folder, settings=FAST, conduct=QUIET)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_folder_is_locked_from_the_beginning_to_the_end(
+    parent: Checkpoint, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, tried = tmp_path / "run", []
+
+    def trying(name: str) -> None:
+        function = getattr(module, name)
+
+        def tries(*arguments: Any, **options: Any) -> Any:
+            with pytest.raises(InputError, match="another process"), run_lock(folder):
+                pass
+            tried.append(name)
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(module, name, tries)
+
+    parts = ["_kept_before", "prepare", "pretrain_holding_lock", "_write_result"]
+    for name in parts:
+        trying(name)
+    text, settings = DomainText(corpus=(clinic,)), replace(FAST, steps=2)
+    found = finetune(parent, text, folder, settings=settings, conduct=QUIET)
+    assert found.run.ending == "finished"
+    assert tried == parts
+    assert list(folder.rglob(".*")) == []
+
+
+def test_text_around_the_run_is_read_without_the_run(
+    parent: Checkpoint, clinic: Path, tmp_path: Path
+) -> None:
+    shutil.copy(clinic, tmp_path)
+    text, settings = DomainText(corpus=(tmp_path,)), replace(FAST, steps=1)
+    finetune(parent, text, tmp_path / "run", settings=settings, conduct=QUIET)
+    assert PreparedCorpus(tmp_path / "run/corpus").facts["report"]["files"] == 1
 
 
 def test_another_request_in_the_same_folder_is_refused(
