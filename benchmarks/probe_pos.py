@@ -29,7 +29,7 @@ class Recipe:
     """Tokens of one step."""
     learning_rate: float = 1e-2
     """AdamW's at the start; it falls to 0 in a straight line."""
-    weight_decay: float = 0.01
+    weight_decay: float = 0.3
     """AdamW's, of the weights."""
     seed: int = 0
     """Of the order of the training tokens; the weights start at 0."""

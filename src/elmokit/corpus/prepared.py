@@ -158,11 +158,16 @@ class PreparedCorpus:
             raise FormatError(
                 self.file, f"wrong content about {name} ({error!r})", hint="prepare it again"
             ) from error
-        return Split(
-            tokens=TokenStream(shards, type_count=self.type_count),
-            documents=np.asarray(documents, np.int64),
-            facts=facts,
-        )
+        tokens = TokenStream(shards, type_count=self.type_count)
+        starts = np.asarray(documents, np.int64)
+        if len(starts) and (starts[0] != 0 or (np.diff(starts, append=len(tokens)) < 1).any()):
+            raise FormatError(
+                self.folder / documents_file(name),
+                "wrong starts of documents",
+                expected=f"0 and rising numbers below {len(tokens)}",
+                hint="the files are damaged or not of one preparation: prepare the corpus again",
+            )
+        return Split(tokens=tokens, documents=starts, facts=facts)
 
     def _array(self, name: str, length: int) -> npt.NDArray[Any]:
         file = self.folder / name

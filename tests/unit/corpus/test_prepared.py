@@ -160,6 +160,14 @@ def test_arrays_of_the_wrong_kind(folder: Path, array: Any) -> None:
         PreparedCorpus(folder).split("train")
 
 
+def test_wrong_starts_of_documents(folder: Path) -> None:
+    starts = np.load(folder / "train-documents.npy")
+    for wrong in (starts + 1, starts[::-1], np.zeros_like(starts), starts * 100):
+        np.save(folder / "train-documents.npy", wrong)
+        with pytest.raises(FormatError, match=r"train-documents\.npy: wrong starts of documents"):
+            PreparedCorpus(folder).split("train")
+
+
 def test_pickled_arrays_are_not_opened(folder: Path) -> None:
     np.save(folder / "train-00000.npy", np.array([{}] * 10), allow_pickle=True)
     with pytest.raises(FormatError, match=r"train-00000\.npy: "):
