@@ -1,5 +1,12 @@
-"""One thread for all tests: the models are tiny, and threads cost more than they save."""
+"""What all tests need to be alike wherever they run."""
+
+import signal
 
 import torch
 
+# The models are tiny, and threads cost more than they save.
 torch.set_num_threads(1)
+
+# A shell that starts tests in the background lets them ignore Ctrl-C, and their children too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
