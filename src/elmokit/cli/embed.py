@@ -37,7 +37,7 @@ def command(
     ] = 64,
     device: DeviceOption = "auto",
     dtype: Annotated[
-        str, typer.Option("--dtype", help="float32, float64 or bfloat16.")
+        str, typer.Option("--dtype", help="float32, bfloat16, int8 or float64.")
     ] = "float32",
     batch_tokens: Annotated[
         int, typer.Option("--batch-tokens", help="Tokens computed at once.")

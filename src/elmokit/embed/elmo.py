@@ -5,6 +5,7 @@ B sentences, T tokens (marks included), n tokens of a sentence, D = 2P size of a
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -20,7 +21,8 @@ from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
 from elmokit.embed.start_state import CarriedState, Start, checked_start
 from elmokit.engine.build import bilm_from_tensors
-from elmokit.engine.runner import Runner, expand_state
+from elmokit.engine.embedder import Embedder, embedder_for
+from elmokit.engine.runner import Runner
 from elmokit.errors import InputError
 from elmokit.formats import native
 from elmokit.formats.checkpoint import START_STATE_PARTS, Checkpoint
@@ -35,7 +37,10 @@ from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.tokenise import Token, tokeniser_named
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+DTYPES = {
+    "cpu": ("float32", "bfloat16", "int8", "float64"),
+    "cuda": ("float32", "bfloat16", "float64"),
+}
 
 # How many budgets of tokens are gathered before they are sorted into batches: enough for rows
 # of like length, few enough for a stream to stay small in memory.
@@ -56,8 +61,6 @@ class Elmo:
         read_again: Callable[[], Checkpoint] | None = None,
     ) -> None:
         """``read_again`` reads the same model with its softmax, where ``checkpoint`` has none."""
-        if dtype not in DTYPES:
-            raise InputError(f"dtype: expected one of {', '.join(DTYPES)}, found {dtype!r}")
         self.config = replace(checkpoint.config, softmax_size=None)
         self.facts = replace(checkpoint, config=self.config, tensors={})
         """The model's checkpoint without its tensors and its softmax."""
@@ -67,9 +70,14 @@ class Elmo:
         self.source_format = checkpoint.source_format
         self.start = checked_start(start)
         self.device = _device(device)
+        known = DTYPES.get(self.device.type, DTYPES["cuda"])
+        if dtype not in known:
+            raise InputError(
+                f"dtype: expected one of {', '.join(known)} on {self.device}, found {dtype!r}"
+            )
         self.dtype = dtype
         bilm = bilm_from_tensors(checkpoint.config, checkpoint.tensors)
-        self.bilm = bilm.to(self.device, DTYPES[dtype])
+        self.bilm = bilm.to(self.device, _weight_type(self.device, dtype))
         self.indexer = TokenIndexer.for_model(
             checkpoint.config, vocabulary=checkpoint.vocabulary, characters=checkpoint.characters
         )
@@ -358,12 +366,9 @@ class Elmo:
             lengths = [len(window[index]) + 2 for index in worded]
             for batch in batches(lengths, batch_tokens=batch_tokens, batch_rows=batch_rows):
                 rows = [worded[position] for position in batch]
-                output = self.runner.run(
-                    [window[row] for row in rows], self._start_state(len(rows))
-                )
-                for row, vectors in zip(
-                    rows, _unmarked(choice.pick(output.layers), window, rows), strict=True
-                ):
+                chosen = [window[row] for row in rows]
+                picked = choice.pick(self.embedder(chosen, self._start_state))
+                for row, vectors in zip(rows, _cut(picked, chosen), strict=True):
                     results[row] = vectors
             yield from results
 
@@ -371,14 +376,19 @@ class Elmo:
         self, sentences: Iterator[list[str]], choice: LayerChoice, state: CarriedState
     ) -> Iterator[Vectors]:
         while batch := list(islice(sentences, state.rows)):
-            output = self.runner.run(batch, state.take(self.bilm, len(batch)))
-            state.put(output.state)
-            yield from _unmarked(choice.pick(output.layers), batch, range(len(batch)))
+            layers, after = self.embedder.carry(batch, state.take(self.bilm, len(batch)))
+            state.put(after)
+            yield from _cut(choice.pick(layers), batch)
 
-    def _start_state(self, rows: int) -> BiLMState:
-        if self.start == "zeros":
-            return self.runner.zero_state(rows)
-        return expand_state(self.warm_state, rows)
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The engine; made when it is first needed, because it holds weights of its own."""
+        return embedder_for(self.runner, dtype=self.dtype)
+
+    @cached_property
+    def _start_state(self) -> BiLMState:
+        """The one-row state from which every sentence is read."""
+        return self.runner.zero_state(1) if self.start == "zeros" else self.warm_state
 
     def _stored_start_state(self, checkpoint: Checkpoint) -> BiLMState | None:
         if "start_state.forward.cell" not in checkpoint.tensors:
@@ -387,7 +397,7 @@ class Elmo:
             LSTMState(
                 *(
                     checkpoint.tensors[f"start_state.{direction}.{part}"][:, None].to(
-                        self.device, DTYPES[self.dtype]
+                        self.device, _weight_type(self.device, self.dtype)
                     )
                     for part in START_STATE_PARTS
                 )
@@ -425,6 +435,13 @@ def _device(name: str) -> torch.device:
     return device
 
 
+def _weight_type(device: torch.device, dtype: str) -> torch.dtype:
+    """Give the type of the modules' weights; engines make narrower copies of their own."""
+    if dtype in ("int8", "tf32") or (dtype == "bfloat16" and device.type == "cpu"):
+        return torch.float32
+    return cast(torch.dtype, getattr(torch, dtype))
+
+
 def _checked(sentences: Any) -> Iterable[Sentence]:
     check_sentences(sentences)
     return cast(Iterable[Sentence], sentences)
@@ -444,13 +461,13 @@ def _windows(sentences: Iterator[list[str]], most_tokens: int) -> Iterator[list[
         yield window
 
 
-def _unmarked(
-    picked: Tensor, sentences: Sequence[list[str]], rows: Sequence[int]
-) -> Iterator[Vectors]:
-    """Cut (B, ..., T, D) into one array per sentence, without marks and padding."""
+def _cut(picked: Tensor, sentences: Sequence[list[str]]) -> Iterator[Vectors]:
+    """Cut (..., N, D), the tokens of all sentences, into one array per sentence."""
     values = picked.to(device="cpu", dtype=torch.float32).numpy()
-    for position, row in enumerate(rows):
-        yield values[position, ..., 1 : len(sentences[row]) + 1, :].copy()
+    end = 0
+    for sentence in sentences:
+        start, end = end, end + len(sentence)
+        yield values[..., start:end, :].copy()
 
 
 def _matrix(vectors: Any) -> Tensor:

@@ -64,11 +64,11 @@ class LayerChoice:
         return (tokens, self._dim)
 
     def pick(self, layers: Sequence[Tensor]) -> Tensor:
-        """Combine L+1 tensors (B, T, D) into (B, T, D), or (B, L+1, T, D) for "all"."""
+        """Combine L+1 tensors (N, D) into (N, D), or (L+1, N, D) for "all"."""
         if self._index is not None:
             return layers[self._index]
         if self._weights is None:
-            return torch.stack(tuple(layers), dim=1)
+            return torch.stack(tuple(layers))
         total = self._weights[0] * layers[0]
         for weight, layer in zip(self._weights[1:], layers[1:], strict=True):
             total += weight * layer

@@ -3,7 +3,7 @@
 N words asked for, P size of a token vector
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -27,10 +27,13 @@ class WordVectors:
         token_encoder: TokenEncoder,
         indexer: TokenIndexer,
         *,
+        compute: Callable[[Sequence[str]], Tensor] | None = None,
         capacity_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
+        """``compute`` is a faster way to the encoder's vectors of some words."""
         self._token_encoder = token_encoder
         self._indexer = indexer
+        self._compute = compute or self._encode
         self._capacity_bytes = capacity_bytes
         self.hits = 0
         self.misses = 0
@@ -80,21 +83,23 @@ class WordVectors:
 
     def compute(self, words: Sequence[str]) -> Tensor:
         """Run the token encoder on ``words``, in portions."""
-        weight = next(self._token_encoder.parameters())
-        vectors = []
-        for first in range(0, len(words), WORDS_PER_PRODUCT):
-            ids = self._indexer.ids(words[first : first + WORDS_PER_PRODUCT])
-            vectors.append(
-                self._token_encoder(
-                    *(
-                        part if part is None else torch.from_numpy(part).to(weight.device)
-                        for part in ids
-                    )
-                )
-            )
-        return (
-            torch.cat(vectors) if vectors else weight.new_zeros(0, self._token_encoder.output_dim)
+        if not words:
+            weight = next(self._token_encoder.parameters())
+            return weight.new_zeros(0, self._token_encoder.output_dim)
+        return torch.cat(
+            [
+                self._compute(words[first : first + WORDS_PER_PRODUCT])
+                for first in range(0, len(words), WORDS_PER_PRODUCT)
+            ]
         )
+
+    def _encode(self, words: Sequence[str]) -> Tensor:
+        device = next(self._token_encoder.parameters()).device
+        ids = self._indexer.ids(words)
+        vectors: Tensor = self._token_encoder(
+            *(part if part is None else torch.from_numpy(part).to(device) for part in ids)
+        )
+        return vectors
 
     def _insert(self, words: Sequence[str], vectors: Tensor, capacity: int) -> None:
         used = len(self._slots)

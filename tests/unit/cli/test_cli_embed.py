@@ -219,7 +219,7 @@ def test_a_byte_that_is_not_utf8(shell: Shell, text: Path) -> None:
         (["in.txt", "-o", "out.h5", "--layers", "1,x,2"], ["'1,x,2'"]),
         (["in.txt", "-o", "out.h5", "--start", "hot"], ["zeros, warm, carry", "'hot'"]),
         (["in.txt", "-o", "out.h5", "--device", "gpu"], ["device", "'gpu'"]),
-        (["in.txt", "-o", "out.h5", "--dtype", "int8"], ["dtype", "'int8'", "float32"]),
+        (["in.txt", "-o", "out.h5", "--dtype", "int4"], ["dtype", "'int4'", "float32"]),
         (["in.txt", "-o", "out.h5", "--batch-tokens", "0"], ["batch_tokens", "above 0", "0"]),
         (["in.txt", "-o", "out.h5", "--model", "nothing"], ["'nothing'", "tiny-untrained"]),
         (["in.txt", "-o", "out.h5", "--model", "./nothing"], ["nothing", "no such file"]),

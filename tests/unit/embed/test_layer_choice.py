@@ -34,8 +34,8 @@ def test_weights_are_used_as_given(kind: Any) -> None:
     torch.testing.assert_close(picked(kind([2.0, -0.5, 0.0])), expected)
 
 
-def test_all_puts_the_layers_after_the_sentences() -> None:
-    assert torch.equal(picked("all"), torch.stack(LAYERS, dim=1))
+def test_all_puts_the_layers_first() -> None:
+    assert torch.equal(picked("all"), torch.stack(LAYERS))
 
 
 def test_picking_leaves_the_layers_as_they_are() -> None:

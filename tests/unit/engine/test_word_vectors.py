@@ -1,6 +1,7 @@
 """The character CNN runs once per distinct word, and the cache in front of it is bounded."""
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.embed.elmo import Elmo
-from elmokit.engine.runner import Runner
+from elmokit.engine.cpu.embedder import CPUEmbedder
 from elmokit.engine.word_vectors import WORDS_PER_PRODUCT, WordVectors
 from elmokit.pretrained.untrained import untrained_checkpoint
 
@@ -39,6 +40,20 @@ def counter(elmo: Elmo) -> Counter:
     return Counter(elmo.bilm.token_encoder)
 
 
+@pytest.fixture
+def portions(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many words go into the engine's encoder, call by call."""
+    vectors, sizes = elmo.embedder.word_vectors, list[int]()
+    compute = vectors._compute
+
+    def counted(words: Sequence[str]) -> Tensor:
+        sizes.append(len(words))
+        return compute(words)
+
+    monkeypatch.setattr(vectors, "_compute", counted)
+    return sizes
+
+
 def vectors_with_room_for(elmo: Elmo, words: int) -> WordVectors:
     return WordVectors(
         elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=words * VECTOR_BYTES + 1
@@ -53,28 +68,28 @@ def text(words: int, sentences: int, seed: int = 0) -> list[list[str]]:
     ]
 
 
-def test_each_distinct_word_of_a_call_is_computed_once(elmo: Elmo, counter: Counter) -> None:
+def test_each_distinct_word_of_a_call_is_computed_once(elmo: Elmo, portions: list[int]) -> None:
     sentences = text(40, 200)
     distinct = {word for sentence in sentences for word in sentence}
     elmo.embed(sentences, batch_tokens=32)
-    assert counter.words == len(distinct) + 2, "the words and the two marks"
+    assert sum(portions) == len(distinct) + 2, "the words and the two marks"
 
 
-def test_a_second_call_computes_new_words_only(elmo: Elmo, counter: Counter) -> None:
+def test_a_second_call_computes_new_words_only(elmo: Elmo, portions: list[int]) -> None:
     sentences = text(40, 50)
     elmo.embed(sentences)
-    counter.words = 0
+    portions.clear()
     elmo.embed(sentences)
     elmo.embed(sentences[::-1], layers="all", batch_tokens=20)
-    assert counter.words == 0
+    assert sum(portions) == 0
     elmo.embed([*sentences, ["unheard", "of", "unheard"]])
-    assert counter.words == 2
+    assert sum(portions) == 2
 
 
-def test_many_words_are_computed_in_portions(elmo: Elmo, counter: Counter) -> None:
+def test_many_words_are_computed_in_portions(elmo: Elmo, portions: list[int]) -> None:
     elmo.embed([[f"word{i}" for i in range(1500)]])
-    assert counter.words == 1502
-    assert counter.largest <= WORDS_PER_PRODUCT
+    assert sum(portions) == 1502
+    assert max(portions) <= WORDS_PER_PRODUCT
 
 
 def test_hits_and_misses_are_counted(elmo: Elmo) -> None:
@@ -141,12 +156,12 @@ def test_more_distinct_words_than_room(elmo: Elmo) -> None:
 def test_embedding_with_a_cache_that_holds_next_to_nothing(elmo: Elmo) -> None:
     sentences = text(200, 60)
     expected = elmo.embed(sentences)
-    elmo.runner = Runner(
+    elmo.embedder = CPUEmbedder(
         elmo.bilm, indexer=elmo.indexer, marks=elmo.config.marks, cache_bytes=10 * VECTOR_BYTES
     )
     for before, after in zip(expected, elmo.embed(sentences, batch_tokens=64), strict=True):
         np.testing.assert_allclose(before, after, atol=1e-6, rtol=1e-6)
-    assert len(elmo.runner.word_vectors) <= 10
+    assert len(elmo.embedder.word_vectors) <= 10
 
 
 @torch.no_grad()

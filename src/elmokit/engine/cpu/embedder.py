@@ -1,0 +1,120 @@
+"""The biLM over batches of sentences on a CPU.
+
+N tokens of all sentences, U distinct words, P size of a direction, L LSTM layers
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from elmokit.config import Marks
+from elmokit.engine.cpu.lstm import Stack
+from elmokit.engine.cpu.word_encoder import WordEncoder
+from elmokit.engine.ragged import RaggedBatch, Reading
+from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
+from elmokit.nn.bilm import BiLM, BiLMState
+from elmokit.nn.projected_lstm import LSTMState
+from elmokit.text.token_indexer import TokenIndexer
+
+
+class CPUEmbedder:
+    """Runs a frozen float32 biLM; products are made in ``dtype``, sums in float32."""
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        *,
+        indexer: TokenIndexer,
+        marks: Marks,
+        dtype: str = "float32",
+        cache_bytes: int = DEFAULT_CAPACITY_BYTES,
+    ) -> None:
+        with torch.no_grad():
+            self._forward = Stack(bilm.forward_lstm, dtype=dtype)
+            self._backward = Stack(bilm.backward_lstm, dtype=dtype)
+            self.word_vectors = WordVectors(
+                bilm.token_encoder,
+                indexer,
+                compute=WordEncoder(bilm.token_encoder, indexer),
+                capacity_bytes=cache_bytes,
+            )
+        self._marks = marks
+        self._begun: tuple[BiLMState, BiLMState] | None = None
+
+    def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
+        """See `Embedder`."""
+        with _undisturbed():
+            layers, _ = self._run(sentences, self._after_marks(start))
+            return layers
+
+    def carry(
+        self, sentences: Sequence[Sequence[str]], state: BiLMState
+    ) -> tuple[list[Tensor], BiLMState]:
+        """See `Embedder`."""
+        with _undisturbed():
+            marked = [[self._marks.begin, *sentence, self._marks.end] for sentence in sentences]
+            layers, state = self._run(marked, state)
+            kept = torch.tensor([word for row in marked for word in _is_between_marks(row)])
+            return [layer[kept] for layer in layers], state
+
+    def _run(
+        self, sentences: Sequence[Sequence[str]], state: BiLMState
+    ) -> tuple[list[Tensor], BiLMState]:
+        numbers: dict[str, int] = {}
+        flat = [
+            numbers.setdefault(word, len(numbers)) for sentence in sentences for word in sentence
+        ]
+        words = self.word_vectors(list(numbers))  # (U, P)
+        tokens = torch.tensor(flat)  # (N,)
+        batch = RaggedBatch([len(sentence) for sentence in sentences])
+        ahead, forward_end = _run_direction(
+            self._forward, words, tokens, batch, batch.forward, state.forward
+        )
+        behind, backward_end = _run_direction(
+            self._backward, words, tokens, batch, batch.backward, state.backward
+        )
+        inputs = words[tokens]  # (N, P)
+        return [
+            torch.cat([inputs, inputs], dim=1),
+            *(torch.cat(both, dim=1) for both in zip(ahead, behind, strict=True)),
+        ], BiLMState(forward_end, backward_end)
+
+    def _after_marks(self, start: BiLMState) -> BiLMState:
+        """Give the state after the mark that each direction reads first: always the same."""
+        if self._begun is None or self._begun[0] is not start:
+            _, ahead = self._run([[self._marks.begin]], start)
+            _, behind = self._run([[self._marks.end]], start)
+            self._begun = (start, BiLMState(ahead.forward, behind.backward))
+        return self._begun[1]
+
+
+def _run_direction(
+    stack: Stack,
+    words: Tensor,
+    tokens: Tensor,
+    batch: RaggedBatch,
+    reading: Reading,
+    state: LSTMState,
+) -> tuple[list[Tensor], LSTMState]:
+    """Run a direction; outputs (N, P) and state come in the order of the sentences."""
+    if state.cell.shape[1] != 1:
+        state = _take_rows(state, batch.order)
+    outputs, end = stack.run(words, tokens[reading.tokens], batch, state)
+    return [output[reading.places] for output in outputs], _take_rows(end, batch.order.argsort())
+
+
+def _take_rows(state: LSTMState, rows: Tensor) -> LSTMState:
+    return LSTMState(state.cell[:, rows], state.hidden[:, rows])
+
+
+def _is_between_marks(row: Sequence[str]) -> list[bool]:
+    return [False, *[True] * (len(row) - 2), False]
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Give tensors that outlive an inference mode of the caller, in types of our own choice."""
+    with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
+        yield

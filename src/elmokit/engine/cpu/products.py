@@ -1,0 +1,154 @@
+"""Products with a frozen matrix on a CPU, in three precisions, its weights packed once.
+
+oneDNN lays weights out for its kernels; `torch.nn.Linear` has that done anew in every call. A
+row's result is the same to the bit for any number of rows but one, for which oneDNN sums in
+another order: so a lone row goes through with a second one.
+
+B rows, I inputs, O outputs
+"""
+
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from elmokit.errors import InputError
+
+# What oneDNN is told to expect when it chooses a layout.
+LIKELY_ROWS = 128
+
+
+class Product(Protocol):
+    """Rows times a frozen weight (O, I), plus a bias."""
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Give (B, O), in float32 or narrower."""
+        ...
+
+    def added_to(self, other: Tensor, rows: Tensor) -> Tensor:
+        """Give ``other`` (B, O) plus the product in float32, in memory of its own."""
+        ...
+
+
+class FloatProduct:
+    """Products in float32 or bfloat16; sums are made in float32."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, *, dtype: torch.dtype) -> None:
+        self._dtype = dtype
+        weight = weight.to(dtype).contiguous()
+        self._bias = None if bias is None else bias.to(dtype)
+        self._is_packed = is_packable(dtype)
+        self._weight = (
+            torch.ops.mkldnn._reorder_linear_weight(weight, LIKELY_ROWS)
+            if self._is_packed
+            else weight
+        )
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """See `Product`."""
+        rows = rows.to(self._dtype)
+        return self._product(_twice(rows))[:1] if len(rows) == 1 else self._product(rows)
+
+    def added_to(self, other: Tensor, rows: Tensor) -> Tensor:
+        """See `Product`."""
+        rows = rows.to(self._dtype)
+        if not self._is_packed:
+            return self._product(rows).float().add_(other)
+        if len(rows) == 1:
+            rows, other = _twice(rows), _twice(other)
+            return self._sum(other, rows)[:1]
+        return self._sum(other, rows)
+
+    def _sum(self, other: Tensor, rows: Tensor) -> Tensor:
+        total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
+            rows, other, self._weight, self._bias, "add"
+        )
+        return total.float()
+
+    def _product(self, rows: Tensor) -> Tensor:
+        if self._is_packed:
+            product: Tensor = torch.ops.mkldnn._linear_pointwise(
+                rows, self._weight, self._bias, "none", [], ""
+            )
+            return product
+        return F.linear(rows, self._weight, self._bias)
+
+
+class Int8Product:
+    """Products of 8-bit numbers; each row and each output has a scale of its own.
+
+    Scales of rows depend on the row alone, so that what stands beside it changes nothing.
+    """
+
+    MIDDLE = 128  # rows are shifted: oneDNN is fast with unsigned rows
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        largest = weight.abs().amax(dim=1).clamp_min(torch.finfo(torch.float32).tiny)
+        self._scales = largest / 127  # (O,)
+        narrow = (weight / self._scales[:, None]).round().to(torch.int8)
+        self._weight = torch.ops.onednn.qlinear_prepack(narrow, [LIKELY_ROWS, weight.shape[1]])
+        self._zeros = torch.zeros(len(weight), dtype=torch.int32)
+        self._bias = bias
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """See `Product`."""
+        product, scales = self._product(rows)
+        product.mul_(scales)
+        return product if self._bias is None else product.add_(self._bias)
+
+    def added_to(self, other: Tensor, rows: Tensor) -> Tensor:
+        """See `Product`."""
+        product, scales = self._product(rows)
+        torch.addcmul(other, product, scales, out=product)
+        return product if self._bias is None else product.add_(self._bias)
+
+    def _product(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the product (B, O) before the rows' scales (B, 1), and these."""
+        rows = rows.float()
+        largest = torch.linalg.vector_norm(rows, ord=torch.inf, dim=1, keepdim=True)
+        scales = largest.clamp_min_(torch.finfo(torch.float32).tiny).div_(127)
+        narrow = (rows / scales).add_(self.MIDDLE).round_().to(torch.uint8)
+        product: Tensor = torch.ops.onednn.qlinear_pointwise(
+            narrow,
+            1.0,
+            self.MIDDLE,
+            self._weight,
+            self._scales,
+            self._zeros,
+            None,
+            1.0,
+            0,
+            torch.float32,
+            "none",
+            [],
+            "",
+        )
+        return product, scales
+
+
+def product_with(weight: Tensor, bias: Tensor | None, *, dtype: str) -> Product:
+    """Make the product of a precision: ``float32``, ``bfloat16`` or ``int8``."""
+    if dtype != "int8":
+        return FloatProduct(weight, bias, dtype=getattr(torch, dtype))
+    if not (_has_onednn() and hasattr(torch.ops.onednn, "qlinear_prepack")):
+        raise InputError(
+            "dtype: this build of torch has no products of 8-bit numbers; use 'float32' or "
+            "'bfloat16', found 'int8'"
+        )
+    return Int8Product(weight, bias)
+
+
+def is_packable(dtype: torch.dtype) -> bool:
+    """Whether this build of torch and this CPU have packed products of a type."""
+    if not (_has_onednn() and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
+        return False
+    return dtype == torch.float32 or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def _has_onednn() -> bool:
+    return bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
+
+
+def _twice(row: Tensor) -> Tensor:
+    return row.expand(2, -1).contiguous()

@@ -1,0 +1,136 @@
+"""The token encoder on a CPU: all filters as one product, no work on padding.
+
+It computes what `nn.TokenEncoder` computes. A word is followed by padding up to the length of a
+row, and all windows that lie in the padding are equal, so one of them stands for all. A narrow
+filter is a wide one whose last weights are zero; the widest filters are most of them, so that
+costs a sixth more than leaving the zeros out, in one product instead of seven.
+
+N words, C characters in a row, E character embedding, F filters, W the widest filter
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.engine.cpu.products import Product, product_with
+from elmokit.nn.char_cnn import CharacterCNN
+from elmokit.nn.highway import HighwayLayer
+from elmokit.nn.token_encoder import TokenEncoder
+from elmokit.text.token_indexer import TokenIndexer
+
+# Characters of a row without its padding: words of up to so many go through together.
+GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
+# Windows that go through the filters at once; their scores are to stay in the cache.
+WINDOWS_PER_PRODUCT = 1024
+
+
+class WordEncoder:
+    """Words to vectors, in float32."""
+
+    def __init__(self, encoder: TokenEncoder, indexer: TokenIndexer) -> None:
+        self._encoder = encoder
+        self._indexer = indexer
+        self._filters = None if encoder.characters is None else Filters(encoder.characters)
+        self._projection: Product | None = None
+        if encoder.projection is not None:
+            linear = encoder.projection
+            self._projection = product_with(linear.weight, linear.bias, dtype="float32")
+
+    def __call__(self, words: Sequence[str]) -> Tensor:
+        """Give the vectors (N, P) of words."""
+        ids = self._indexer.ids(words)
+        features = []
+        if self._encoder.words is not None:
+            assert ids.words is not None
+            features.append(self._encoder.words(torch.from_numpy(ids.words)))
+        if self._filters is not None:
+            assert ids.characters is not None
+            features.append(self._filters(torch.from_numpy(ids.characters)))
+        vectors = features[0] if len(features) == 1 else torch.cat(features, dim=1)
+        return vectors if self._projection is None else self._projection(vectors)
+
+
+class Filters:
+    """The character CNN: embedding, convolutions, maximum, activation, highway layers."""
+
+    def __init__(self, characters: CharacterCNN) -> None:
+        self._characters = characters
+        self._embedding = characters.embedding.weight  # (alphabet, E)
+        convolutions = [cast(nn.Conv1d, layer) for layer in characters.convolutions]
+        self._widest = max(layer.kernel_size[0] for layer in convolutions)
+        size = self._embedding.shape[1]
+        weight = torch.zeros(characters.output_dim, self._widest, size)  # (F, W, E)
+        first = 0
+        for layer in convolutions:
+            end = first + layer.out_channels
+            weight[first:end, : layer.kernel_size[0]] = layer.weight.transpose(1, 2)
+            first = end
+        self._product = product_with(weight.flatten(1), None, dtype="float32")
+        self._bias = torch.cat([cast(Tensor, layer.bias) for layer in convolutions])  # (F,)
+        self._highway = [_Highway(cast(HighwayLayer, layer)) for layer in characters.highway]
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Map character ids (N, C) to features (N, F)."""
+        features = torch.empty(len(rows), len(self._bias))
+        lengths = _lengths(rows)
+        at_least = 0
+        for length in GROUP_LENGTHS:
+            if length + self._widest > rows.shape[1]:
+                break
+            group = ((lengths > at_least) & (lengths <= length)).nonzero()[:, 0]
+            if len(group):
+                # Windows begin at each character, and one in the padding behind them.
+                features[group] = self._pooled(rows[group, : length + self._widest])
+            at_least = length
+        rest = (lengths > at_least).nonzero()[:, 0]
+        if len(rest):
+            features[rest] = self._pooled_exactly(rows[rest])
+        features.relu_() if self._characters.activation == "relu" else features.tanh_()
+        for layer in self._highway:
+            features = layer(features)
+        return features
+
+    def _pooled(self, rows: Tensor) -> Tensor:
+        """Give the largest score of each filter for rows that end in padding."""
+        windows = rows.shape[1] - self._widest + 1
+        pooled = []
+        for some in torch.split(rows, max(1, WINDOWS_PER_PRODUCT // windows)):
+            spelled = self._embedding[some].flatten(1)  # (n, C * E)
+            size = self._embedding.shape[1]
+            cut = spelled.unfold(1, self._widest * size, size)  # (n, windows, W * E)
+            scores = self._product(cut.flatten(0, 1))  # (n * windows, F)
+            pooled.append(scores.view(len(some), windows, -1).amax(dim=1))
+        return torch.cat(pooled).add_(self._bias)
+
+    def _pooled_exactly(self, rows: Tensor) -> Tensor:
+        """The same for rows that may be full, where narrow filters fit once more at the end."""
+        embedded = self._embedding[rows]  # (N, C, E)
+        pooled = []
+        for layer in self._characters.convolutions:
+            layer = cast(nn.Conv1d, layer)
+            windows = embedded.unfold(1, layer.kernel_size[0], 1).flatten(2)
+            scores = nn.functional.linear(windows, layer.weight.flatten(1), layer.bias)
+            pooled.append(scores.amax(dim=1))
+        return torch.cat(pooled, dim=1)
+
+
+class _Highway:
+    """`nn.HighwayLayer` with both of its products as one."""
+
+    def __init__(self, layer: HighwayLayer) -> None:
+        weight = torch.cat([layer.transform.weight, layer.gate.weight])
+        bias = torch.cat([layer.transform.bias, layer.gate.bias])
+        self._product = product_with(weight, bias, dtype="float32")
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        transformed, gate = self._product(inputs).chunk(2, dim=1)
+        return torch.lerp(inputs, transformed.relu_(), gate.sigmoid_())
+
+
+def _lengths(rows: Tensor) -> Tensor:
+    """Count the characters of each row up to its padding: the equal ones at its end."""
+    last = rows[:, -1:]
+    differs = (rows != last).to(torch.int16)
+    return (differs * torch.arange(1, rows.shape[1] + 1, dtype=torch.int16)).amax(dim=1).long()
