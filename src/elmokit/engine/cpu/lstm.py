@@ -12,6 +12,7 @@ B rows, N tokens, H cell, P output
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from elmokit.engine.cpu.products import Product, product_with
@@ -50,25 +51,33 @@ class Layer:
         self._size, self._output_size = size, layer.output_dim
 
     def run(
-        self,
-        input_gates: InputGates,
-        batch: RaggedBatch,
-        cell: Tensor,
-        hidden: Tensor,
+        self, input_gates: InputGates, batch: RaggedBatch, cell: Tensor, hidden: Tensor
     ) -> Tensor:
         """Give the outputs (N, P) in the order of reading, from ``cell`` (B, H) and ``hidden``.
 
         ``cell`` is overwritten with the cell at each row's own end.
         """
-        outputs = torch.empty(len(batch), self._output_size)
+        outputs = []
+        ends, pair = cell, False
         for span in batch.spans(TOKENS_PER_PRODUCT):
             gates = input_gates(span.first, span.end)
+            if span.active[-1] == 1:
+                # A lone row goes on beside a row that nobody reads, because products of one row
+                # are summed in another order. That row reads what comes next.
+                gates = F.pad(gates, (0, 0, 0, 1))
             place = 0
             for rows in span.active:
-                hidden = self._step(gates[place : place + rows], cell[:rows], hidden[:rows])
-                outputs[span.first + place : span.first + place + rows] = hidden
+                if rows == 1 and not pair:
+                    cell, hidden, pair = cell[:1].repeat(2, 1), hidden[:1].repeat(2, 1), True
+                width = 2 if pair else rows
+                if width != len(hidden):
+                    cell, hidden = cell[:width], hidden[:width]
+                hidden = self._step(gates[place : place + width], cell, hidden)
+                outputs.append(hidden[:1] if pair else hidden)
                 place += rows
-        return outputs
+        if pair:
+            ends[:1] = cell[:1]
+        return torch.cat(outputs).float()
 
     def _step(self, input_gates: Tensor, cell: Tensor, hidden: Tensor) -> Tensor:
         gates = self._recurrent.added_to(input_gates, hidden).sigmoid_()  # (B, 4H)

@@ -52,17 +52,12 @@ class FloatProduct:
 
     def added_to(self, other: Tensor, rows: Tensor) -> Tensor:
         """See `Product`."""
-        rows = rows.to(self._dtype)
         if not self._is_packed:
-            return self._product(rows).float().add_(other)
+            return self(rows).float() + other
         if len(rows) == 1:
-            rows, other = _twice(rows), _twice(other)
-            return self._sum(other, rows)[:1]
-        return self._sum(other, rows)
-
-    def _sum(self, other: Tensor, rows: Tensor) -> Tensor:
+            return self.added_to(_twice(other), _twice(rows))[:1]
         total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
-            rows, other, self._weight, self._bias, "add"
+            rows.to(self._dtype), other, self._weight, self._bias, "add"
         )
         return total.float()
 
@@ -108,7 +103,8 @@ class Int8Product:
         rows = rows.float()
         largest = torch.linalg.vector_norm(rows, ord=torch.inf, dim=1, keepdim=True)
         scales = largest.clamp_min_(torch.finfo(torch.float32).tiny).div_(127)
-        narrow = (rows / scales).add_(self.MIDDLE).round_().to(torch.uint8)
+        # Conversion cuts off what is behind the point, so this rounds.
+        narrow = (rows / scales).add_(self.MIDDLE + 0.5).to(torch.uint8)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             narrow,
             1.0,
