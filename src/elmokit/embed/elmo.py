@@ -15,11 +15,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmokit.embed.batching import DEFAULT_BATCH_TOKENS, batches, check_batch_tokens
+from elmokit.embed.batching import DEFAULT_BATCH_TOKENS, check_batch_tokens
+from elmokit.embed.device import checked_dtype, device_named, weight_type
+from elmokit.embed.embed_window import cut, embed_window, windows
 from elmokit.embed.layer_choice import LayerChoice, Layers, Vectors
 from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
+from elmokit.embed.similarity import cosines, normalised
 from elmokit.embed.start_state import CarriedState, Start, checked_start
+from elmokit.embed.workers import Workers
 from elmokit.engine.build import bilm_from_tensors
 from elmokit.engine.embedder import Embedder, embedder_for
 from elmokit.engine.runner import Runner
@@ -36,16 +40,6 @@ from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.tokenise import Token, tokeniser_named
-
-DTYPES = {
-    "cpu": ("float32", "bfloat16", "int8", "float64"),
-    "cuda": ("float32", "bfloat16", "float64"),
-}
-
-# How many budgets of tokens are gathered before they are sorted into batches: enough for rows
-# of like length, few enough for a stream to stay small in memory.
-BUDGETS_PER_WINDOW = 8
-MOST_SENTENCES_PER_WINDOW = 10_000
 
 
 class Elmo:
@@ -69,15 +63,10 @@ class Elmo:
         self.characters = checkpoint.characters
         self.source_format = checkpoint.source_format
         self.start = checked_start(start)
-        self.device = _device(device)
-        known = DTYPES.get(self.device.type, DTYPES["cuda"])
-        if dtype not in known:
-            raise InputError(
-                f"dtype: expected one of {', '.join(known)} on {self.device}, found {dtype!r}"
-            )
-        self.dtype = dtype
+        self.device = device_named(device)
+        self.dtype = checked_dtype(dtype, self.device)
         bilm = bilm_from_tensors(checkpoint.config, checkpoint.tensors)
-        self.bilm = bilm.to(self.device, _weight_type(self.device, dtype))
+        self.bilm = bilm.to(self.device, weight_type(self.device, dtype))
         self.indexer = TokenIndexer.for_model(
             checkpoint.config, vocabulary=checkpoint.vocabulary, characters=checkpoint.characters
         )
@@ -97,6 +86,7 @@ class Elmo:
             },
         )
         self._language_model: LanguageModel | None = None
+        self._workers: Workers | None = None
 
     def __repr__(self) -> str:
         name = self.metadata.get("name", self.source_format)
@@ -129,16 +119,28 @@ class Elmo:
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         progress: bool = False,
         state: CarriedState | None = None,
+        workers: int | None = None,
+        device: Sequence[str] | None = None,
     ) -> list[Vectors]:
         """Give one float32 array per sentence.
 
         Sentences are raw strings or token lists. ``layers`` is ``"average"``, ``"top"``, a layer's
         number or a list of weights, for arrays (n, D), or ``"all"`` for (L+1, n, D). The answer
         depends on the sentence alone, unless the model was loaded with ``start="carry"``.
+
+        With ``workers`` so many processes share the work, each with a part of the cores; with
+        ``device``, a list as ``["cuda:0", "cuda:1"]``, there is one for each device.
         """
         check_sentences(sentences)
         sentences = list(sentences)
-        embedded = self.embed_iter(sentences, layers=layers, batch_tokens=batch_tokens, state=state)
+        embedded = self.embed_iter(
+            sentences,
+            layers=layers,
+            batch_tokens=batch_tokens,
+            state=state,
+            workers=workers,
+            device=device,
+        )
         if progress:
             embedded = track(embedded, "Embedding", total=len(sentences))
         return list(embedded)
@@ -150,10 +152,18 @@ class Elmo:
         layers: Layers = "average",
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         state: CarriedState | None = None,
+        workers: int | None = None,
+        device: Sequence[str] | None = None,
     ) -> Iterator[Vectors]:
         """Give the same arrays one by one, for streams that do not fit in memory."""
+        tokens = token_lists(_checked(sentences), self._words)
+        if workers is not None or device is not None:
+            self._layer_choice(layers)
+            check_batch_tokens(batch_tokens)
+            devices = self._worker_devices(workers, device, state)
+            return self._embed_in_processes(tokens, layers, batch_tokens, devices)
         return self._embed_tokens(
-            token_lists(_checked(sentences), self._words),
+            tokens,
             self._layer_choice(layers),
             batch_tokens=batch_tokens,
             batch_rows=None,
@@ -209,7 +219,7 @@ class Elmo:
             if len(vectors):
                 pooled[row] = vectors.mean(axis=0) if pooling == "mean" else vectors.max(axis=0)
         if normalize_embeddings:
-            pooled = _normalised(torch.from_numpy(pooled)).numpy()
+            pooled = normalised(torch.from_numpy(pooled)).numpy()
         if convert_to_tensor:
             tensor = torch.from_numpy(pooled)
             return tensor[0] if alone else tensor
@@ -298,13 +308,7 @@ class Elmo:
         second: npt.ArrayLike | Tensor | Sequence[Tensor],
     ) -> Tensor:
         """Give the cosine of every vector of ``first`` with every vector of ``second``."""
-        left, right = (_normalised(_matrix(vectors)) for vectors in (first, second))
-        if left.shape[1] != right.shape[1]:
-            raise InputError(
-                f"similarity: vectors of different sizes, found {left.shape[1]} and "
-                f"{right.shape[1]}"
-            )
-        return left @ right.T
+        return cosines(first, second)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model as a native folder, its warm start state included.
@@ -360,17 +364,53 @@ class Elmo:
         batch_tokens: int,
         batch_rows: int | None,
     ) -> Iterator[Vectors]:
-        for window in _windows(sentences, BUDGETS_PER_WINDOW * batch_tokens):
-            results: list[Vectors] = [np.zeros(choice.shape(0), dtype=np.float32) for _ in window]
-            worded = [index for index, tokens in enumerate(window) if tokens]
-            lengths = [len(window[index]) + 2 for index in worded]
-            for batch in batches(lengths, batch_tokens=batch_tokens, batch_rows=batch_rows):
-                rows = [worded[position] for position in batch]
-                chosen = [window[row] for row in rows]
-                picked = choice.pick(self.embedder(chosen, self._start_state))
-                for row, vectors in zip(rows, _cut(picked, chosen), strict=True):
-                    results[row] = vectors
-            yield from results
+        for window in windows(sentences, batch_tokens):
+            yield from embed_window(
+                self.embedder,
+                window,
+                start=self._start_state,
+                choice=choice,
+                batch_tokens=batch_tokens,
+                batch_rows=batch_rows,
+            )
+
+    def _worker_devices(
+        self, workers: int | None, device: Sequence[str] | None, state: CarriedState | None
+    ) -> tuple[str, ...]:
+        if self.start == "carry" or state is not None:
+            raise InputError(
+                "workers: a state that is carried from sentence to sentence cannot be shared; "
+                f"load the model with start='warm' or 'zeros', found {self.start!r}"
+            )
+        if device is None:
+            if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+                raise InputError(f"workers: expected a whole number above 0, found {workers!r}")
+            return (str(self.device),) * workers
+        if isinstance(device, str) or not device:
+            raise InputError(f"device: expected a list of devices to share, found {device!r}")
+        if workers is not None and workers != len(device):
+            raise InputError(
+                f"workers, device: expected one worker for each device, found {workers} and "
+                f"{len(device)}"
+            )
+        return tuple(str(device_named(name)) for name in device)
+
+    def _embed_in_processes(
+        self,
+        sentences: Iterator[list[str]],
+        layers: Layers,
+        batch_tokens: int,
+        devices: tuple[str, ...],
+    ) -> Iterator[Vectors]:
+        if self._workers is None or self._workers.devices != devices:
+            if self._workers is not None:
+                self._workers.close()
+            self._workers = Workers(self, devices)
+        found = self._workers.embed(
+            windows(sentences, batch_tokens), layers=layers, batch_tokens=batch_tokens
+        )
+        for window in found:
+            yield from window
 
     def _embed_carrying(
         self, sentences: Iterator[list[str]], choice: LayerChoice, state: CarriedState
@@ -378,7 +418,7 @@ class Elmo:
         while batch := list(islice(sentences, state.rows)):
             layers, after = self.embedder.carry(batch, state.take(self.bilm, len(batch)))
             state.put(after)
-            yield from _cut(choice.pick(layers), batch)
+            yield from cut(choice.pick(layers), batch)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -397,7 +437,7 @@ class Elmo:
             LSTMState(
                 *(
                     checkpoint.tensors[f"start_state.{direction}.{part}"][:, None].to(
-                        self.device, _weight_type(self.device, self.dtype)
+                        self.device, weight_type(self.device, self.dtype)
                     )
                     for part in START_STATE_PARTS
                 )
@@ -419,75 +459,6 @@ def model_tensors(bilm: BiLM, start_state: BiLMState) -> dict[str, Tensor]:
     }
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        usable = device.type != "meta"
-        torch.zeros(1, device=device)
-    except Exception:  # torch raises many kinds for devices that it knows and has not
-        usable = False
-    if not usable:
-        raise InputError(
-            f"device: expected 'auto', 'cpu' or, where torch sees a GPU, 'cuda', found {name!r}"
-        )
-    return device
-
-
-def _weight_type(device: torch.device, dtype: str) -> torch.dtype:
-    """Give the type of the modules' weights; engines make narrower copies of their own."""
-    if dtype in ("int8", "tf32") or (dtype == "bfloat16" and device.type == "cpu"):
-        return torch.float32
-    return cast(torch.dtype, getattr(torch, dtype))
-
-
 def _checked(sentences: Any) -> Iterable[Sentence]:
     check_sentences(sentences)
     return cast(Iterable[Sentence], sentences)
-
-
-def _windows(sentences: Iterator[list[str]], most_tokens: int) -> Iterator[list[list[str]]]:
-    """Gather sentences until ``most_tokens`` are together."""
-    window: list[list[str]] = []
-    tokens = 0
-    for sentence in sentences:
-        window.append(sentence)
-        tokens += len(sentence) + 2
-        if tokens >= most_tokens or len(window) >= MOST_SENTENCES_PER_WINDOW:
-            yield window
-            window, tokens = [], 0
-    if window:
-        yield window
-
-
-def _cut(picked: Tensor, sentences: Sequence[list[str]]) -> Iterator[Vectors]:
-    """Cut (..., N, D), the tokens of all sentences, into one array per sentence."""
-    values = picked.to(device="cpu", dtype=torch.float32).numpy()
-    end = 0
-    for sentence in sentences:
-        start, end = end, end + len(sentence)
-        yield values[..., start:end, :].copy()
-
-
-def _matrix(vectors: Any) -> Tensor:
-    try:
-        if isinstance(vectors, Tensor):
-            matrix = vectors
-        elif isinstance(vectors, list | tuple) and vectors and isinstance(vectors[0], Tensor):
-            matrix = torch.stack(list(vectors))
-        else:
-            matrix = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"similarity: expected vectors of one size ({error})") from error
-    if matrix.ndim == 1:
-        matrix = matrix[None]
-    if matrix.ndim != 2:
-        raise InputError(
-            f"similarity: expected vectors of shape (n, dim), found {tuple(matrix.shape)}"
-        )
-    return matrix.to(torch.float32)
-
-
-def _normalised(matrix: Tensor) -> Tensor:
-    return torch.nn.functional.normalize(matrix, dim=1)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.embed.elmo import MOST_SENTENCES_PER_WINDOW, Elmo
+from elmokit.embed.elmo import Elmo
+from elmokit.embed.embed_window import MOST_SENTENCES_PER_WINDOW
 from elmokit.embed.load import load
 from elmokit.embed.start_state import CarriedState
 from elmokit.errors import InputError
