@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import (
+    bench,
     convert,
     demo,
     embed,
@@ -54,6 +55,7 @@ app.command("embed")(embed.command)
 app.command("info")(info.command)
 app.command("convert")(convert.command)
 app.command("verify")(verify.command)
+app.command("bench")(bench.command)
 app.command("prepare")(prepare.command)
 app.command("train")(train.command)
 app.command("finetune")(finetune.command)
