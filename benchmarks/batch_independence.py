@@ -25,7 +25,7 @@ BATCH_TOKENS = {"shuffled": 4096, "shuffled, small batches": 300, "one by one": 
 
 
 def embed(elmo: elmokit.Elmo, texts: list[str], order: list[int], budget: int) -> list[Vectors]:
-    elmo.runner.word_vectors.clear()
+    elmo.embedder.word_vectors.clear()
     vectors = elmo.embed([texts[i] for i in order], layers="all", batch_tokens=budget)
     placed = dict(zip(order, vectors, strict=True))
     return [placed[i] for i in range(len(texts))]
