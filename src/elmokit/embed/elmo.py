@@ -23,6 +23,7 @@ from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
 from elmokit.embed.similarity import cosines, normalised
 from elmokit.embed.start_state import CarriedState, Start, checked_start
+from elmokit.embed.word_cache_file import FILE_NAME, read_words, write_words
 from elmokit.embed.workers import Workers
 from elmokit.engine.build import bilm_from_tensors
 from elmokit.engine.embedder import Embedder, embedder_for
@@ -310,12 +311,25 @@ class Elmo:
         """Give the cosine of every vector of ``first`` with every vector of ``second``."""
         return cosines(first, second)
 
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+    def save(
+        self, folder: str | Path, *, overwrite: bool = False, word_cache: bool = False
+    ) -> None:
         """Write the model as a native folder, its warm start state included.
 
-        The language model's softmax is left out; `elmo convert` keeps it.
+        The language model's softmax is left out; `elmo convert` keeps it. With ``word_cache`` the
+        vectors before context of all words met so far lie beside, and `elmokit.load` reads them.
         """
         native.write(self.checkpoint(), Path(folder), overwrite=overwrite)
+        if word_cache:
+            write_words(
+                self.embedder.word_vectors, self.bilm.token_encoder, Path(folder) / FILE_NAME
+            )
+
+    def read_word_cache(self, file: str | Path) -> None:
+        """Take over the vectors of words that ``save(..., word_cache=True)`` wrote."""
+        known = read_words(Path(file), self.bilm.token_encoder)
+        if known is not None:
+            self.embedder.word_vectors.learn(*known)
 
     def checkpoint(self) -> Checkpoint:
         """Give the model as formats write it, its warm start state included."""

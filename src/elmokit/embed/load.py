@@ -6,6 +6,7 @@ from pathlib import Path
 
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.start_state import Start
+from elmokit.embed.word_cache_file import FILE_NAME as WORD_CACHE
 from elmokit.errors import InputError
 from elmokit.files import exists
 from elmokit.formats import detect
@@ -57,7 +58,10 @@ def load(
             "how things work and mean nothing; load a trained model for real work",
             stacklevel=2,
         )
-    return Elmo(checkpoint, device=device, dtype=dtype, start=start, read_again=read_again)
+    elmo = Elmo(checkpoint, device=device, dtype=dtype, start=start, read_again=read_again)
+    if source is not None and exists(Path(source) / WORD_CACHE):
+        elmo.read_word_cache(Path(source) / WORD_CACHE)
+    return elmo
 
 
 def read_checkpoint(

@@ -47,6 +47,22 @@ class WordVectors:
     def __len__(self) -> int:
         return len(self._slots)
 
+    def known(self) -> tuple[list[str], Tensor]:
+        """Give all words that are kept, those used last at the end, and their vectors (N, P)."""
+        words = list(self._slots)
+        if self._table is None:
+            return words, self.compute([])
+        return words, self._table[torch.tensor(list(self._slots.values()), dtype=torch.long)]
+
+    def learn(self, words: Sequence[str], vectors: Tensor) -> None:
+        """Keep vectors (N, P) that were computed before, as many as there is room for."""
+        weight = next(self._token_encoder.parameters())
+        capacity = self._capacity_bytes // (vectors.shape[1] * weight.element_size())
+        new = [place for place, word in enumerate(words) if word not in self._slots][-capacity:]
+        if new:
+            chosen = vectors[torch.tensor(new)].to(weight.device, weight.dtype)
+            self._insert([words[place] for place in new], chosen, capacity)
+
     def __call__(self, words: Sequence[str]) -> Tensor:
         """Give the vectors (N, P) of distinct words."""
         # What is kept must outlive the caller's inference mode and must not depend on its autocast.
