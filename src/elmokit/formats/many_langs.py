@@ -279,6 +279,8 @@ def _sizes(config: ModelConfig) -> dict[str, Any]:
             "n_layers": config.layers,
         },
         "token_embedder": embedder,
+        # Of training alone, yet the original does not load a model without it.
+        "dropout": 0.1,
     }
 
 

@@ -597,6 +597,12 @@ def test_odd_tokens(token: str, tmp_path: Path) -> None:
     assert_same(detect.read(tmp_path / "model"), checkpoint)
 
 
+def test_what_the_original_asks_for_is_there(folder: Path) -> None:
+    """It looks up the share of dropout in all that it makes, also where nothing is dropped."""
+    sizes = json.loads((folder / many_langs.SIZES_FILE).read_text(encoding="utf-8"))
+    assert sizes["dropout"] == 0.1
+
+
 def test_overwriting(folder: Path) -> None:
     before = contents(folder.parent)
     with refuses_input(str(folder), "exists already"):

@@ -1,0 +1,1 @@
+"""The comparison of embedding speeds; `compare.py` is its command."""
