@@ -8,6 +8,7 @@ from torch import Tensor
 
 from elmokit.config import CharacterConfig, ModelConfig, WordConfig
 from elmokit.engine.build import bilm_from_tensors
+from elmokit.engine.cpu import embedder
 from elmokit.engine.cpu.embedder import CPUEmbedder
 from elmokit.engine.embedder import PlainEmbedder, embedder_for
 from elmokit.engine.runner import Runner, map_state
@@ -93,7 +94,12 @@ def test_equals_the_plain_modules(runner: Runner, start: str) -> None:
     assert_near(engine(runner)(SENTENCES, state), PlainEmbedder(runner)(SENTENCES, state))
 
 
-def test_a_sentence_does_not_depend_on_the_others(runner: Runner) -> None:
+@pytest.mark.parametrize("is_small", [True, False])
+def test_a_sentence_does_not_depend_on_the_others(
+    runner: Runner, is_small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone it may go through both directions side by side, or one after the other."""
+    monkeypatch.setattr(embedder, "SMALL_STEP", 2**30 if is_small else 0)
     embed, state = engine(runner), some_state(runner, 1)
     together = embed(SENTENCES, state)
     end = 0
@@ -112,6 +118,20 @@ def test_carries_the_state_of_each_row(runner: Runner) -> None:
         assert_near(layers, expected)
         for found, wanted in zip(state, expected_state, strict=True):
             # Cells are several times larger than outputs, and so are their errors.
+            assert_near(list(found), list(wanted), atol=5e-5)
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_carries_the_state_of_a_lone_row(
+    runner: Runner, is_small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "SMALL_STEP", 2**30 if is_small else 0)
+    state = some_state(runner, 1)
+    for sentence in SENTENCES[:3]:
+        layers, after = engine(runner).carry([sentence], state)
+        expected, expected_after = PlainEmbedder(runner).carry([sentence], state)
+        assert_near(layers, expected)
+        for found, wanted in zip(after, expected_after, strict=True):
             assert_near(list(found), list(wanted), atol=5e-5)
 
 

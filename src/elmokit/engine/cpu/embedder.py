@@ -10,13 +10,18 @@ import torch
 from torch import Tensor
 
 from elmokit.config import Marks
+from elmokit.engine.cpu.lone_sentence import run_alone
 from elmokit.engine.cpu.lstm import Stack
 from elmokit.engine.cpu.word_encoder import WordEncoder
 from elmokit.engine.ragged import RaggedBatch, Reading
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
-from elmokit.nn.projected_lstm import LSTMState
+from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.text.token_indexer import TokenIndexer
+
+# Weights that both directions of a layer read at a step. More than this is read from memory at
+# every step; then one direction after the other, half of them at a time, is faster.
+SMALL_STEP = 8 * 2**20
 
 
 class CPUEmbedder:
@@ -41,6 +46,7 @@ class CPUEmbedder:
                 capacity_bytes=cache_bytes,
             )
         self._marks = marks
+        self._is_small = _step_bytes(bilm, dtype) <= SMALL_STEP
         self._begun: tuple[BiLMState, BiLMState] | None = None
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
@@ -68,6 +74,11 @@ class CPUEmbedder:
         ]
         words = self.word_vectors(list(numbers))  # (U, P)
         tokens = torch.tensor(flat)  # (N,)
+        inputs = words[tokens]  # (N, P)
+        lowest = torch.cat([inputs, inputs], dim=1)
+        if len(sentences) == 1 and self._is_small:
+            layers, end = run_alone(self._forward, self._backward, words, tokens, state)
+            return [lowest, *layers], end
         batch = RaggedBatch([len(sentence) for sentence in sentences])
         ahead, forward_end = _run_direction(
             self._forward, words, tokens, batch, batch.forward, state.forward
@@ -75,11 +86,8 @@ class CPUEmbedder:
         behind, backward_end = _run_direction(
             self._backward, words, tokens, batch, batch.backward, state.backward
         )
-        inputs = words[tokens]  # (N, P)
-        return [
-            torch.cat([inputs, inputs], dim=1),
-            *(torch.cat(both, dim=1) for both in zip(ahead, behind, strict=True)),
-        ], BiLMState(forward_end, backward_end)
+        layers = [torch.cat(both, dim=1) for both in zip(ahead, behind, strict=True)]
+        return [lowest, *layers], BiLMState(forward_end, backward_end)
 
     def _after_marks(self, start: BiLMState) -> BiLMState:
         """Give the state after the mark that each direction reads first: always the same."""
@@ -88,6 +96,14 @@ class CPUEmbedder:
             _, behind = self._run([[self._marks.end]], start)
             self._begun = (start, BiLMState(ahead.forward, behind.backward))
         return self._begun[1]
+
+
+def _step_bytes(bilm: BiLM, dtype: str) -> int:
+    layer = bilm.forward_lstm.layers[0]
+    assert isinstance(layer, ProjectedLSTM)
+    weights = (layer.recurrent_weight, layer.projection_weight)
+    numbers = sum(weight.numel() for weight in weights if weight is not None)
+    return 2 * numbers * getattr(torch, dtype).itemsize
 
 
 def _run_direction(

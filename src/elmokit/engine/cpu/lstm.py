@@ -40,13 +40,13 @@ class Layer:
         self.input: Product = product_with(
             layer.input_weight * column, layer.gate_bias() * doubled, dtype=dtype
         )
-        self._recurrent = product_with(layer.recurrent_weight * column, None, dtype=dtype)
-        self._projection = (
+        self.recurrent = product_with(layer.recurrent_weight * column, None, dtype=dtype)
+        self.projection = (
             None
             if layer.projection_weight is None
             else product_with(layer.projection_weight, None, dtype=_projection_type(dtype))
         )
-        self._cell_clip, self._projection_clip = layer.cell_clip, layer.projection_clip
+        self._cell_clip, self.projection_clip = layer.cell_clip, layer.projection_clip
         self._is_small = layer.cell_clip is not None and layer.cell_clip <= LARGE
         self._size, self._output_size = size, layer.output_dim
 
@@ -80,31 +80,33 @@ class Layer:
         return torch.cat(outputs).float()
 
     def _step(self, input_gates: Tensor, cell: Tensor, hidden: Tensor) -> Tensor:
-        gates = self._recurrent.added_to(input_gates, hidden).sigmoid_()  # (B, 4H)
+        exposed = self.exposed(self.recurrent.added_to(input_gates, hidden), cell)
+        return exposed if self.projection is None else self.clipped(self.projection(exposed))
+
+    def exposed(self, gates: Tensor, cell: Tensor) -> Tensor:
+        """Overwrite gates (B, 4H) and cell (B, H), and give what the output gate lets through."""
+        gates.sigmoid_()
         input_gate, forget_gate, candidate, output_gate = torch.split(gates, self._size, dim=1)
         cell.mul_(forget_gate).addcmul_(input_gate, candidate, value=2).sub_(input_gate)
         if self._cell_clip is not None:
             cell.clamp_(-self._cell_clip, self._cell_clip)
-        exposed = _tanh(cell if self._is_small else cell.clamp(max=LARGE)).mul_(
-            output_gate
-        )  # (B, H)
-        if self._projection is None:
-            return exposed
-        hidden = self._projection(exposed)  # (B, P)
-        if self._projection_clip is not None:
-            hidden.clamp_(-self._projection_clip, self._projection_clip)
-        return hidden
+        return _tanh(cell if self._is_small else cell.clamp(max=LARGE)).mul_(output_gate)  # (B, H)
+
+    def clipped(self, hidden: Tensor) -> Tensor:
+        """Clip a projection (B, P) in place."""
+        clip = self.projection_clip
+        return hidden if clip is None else hidden.clamp_(-clip, clip)
 
 
 class Stack:
     """All layers in one direction."""
 
     def __init__(self, stack: LSTMStack, *, dtype: str) -> None:
-        self._layers = []
+        self.layers = []
         for layer in stack.layers:
             assert isinstance(layer, ProjectedLSTM)
-            self._layers.append(Layer(layer, dtype=dtype))
-        self._skip_connections = stack.skip_connections
+            self.layers.append(Layer(layer, dtype=dtype))
+        self.skip_connections = stack.skip_connections
 
     def run(
         self, words: Tensor, tokens: Tensor, batch: RaggedBatch, state: LSTMState
@@ -117,7 +119,7 @@ class Stack:
         """
         outputs: list[Tensor] = []
         cells, hiddens = [], []
-        for number, layer in enumerate(self._layers):
+        for number, layer in enumerate(self.layers):
             cell = state.cell[number].expand(batch.rows, -1).float().clone()  # (B, H)
             hidden = state.hidden[number].expand(batch.rows, -1).float()  # (B, P)
             gates = (
@@ -128,7 +130,7 @@ class Stack:
             found = layer.run(gates, batch, cell, hidden)
             cells.append(cell)
             hiddens.append(found[batch.last])
-            if number > 0 and self._skip_connections:
+            if number > 0 and self.skip_connections:
                 found.add_(outputs[-1])
             outputs.append(found)
         return outputs, LSTMState(torch.stack(cells), torch.stack(hiddens))
