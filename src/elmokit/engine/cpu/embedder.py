@@ -103,7 +103,8 @@ def _step_bytes(bilm: BiLM, dtype: str) -> int:
     assert isinstance(layer, ProjectedLSTM)
     weights = (layer.recurrent_weight, layer.projection_weight)
     numbers = sum(weight.numel() for weight in weights if weight is not None)
-    return 2 * numbers * getattr(torch, dtype).itemsize
+    size: int = getattr(torch, dtype).itemsize
+    return 2 * numbers * size
 
 
 def _run_direction(
