@@ -1,5 +1,6 @@
 """The entry point: gathers the commands and turns errors into one line and an exit code."""
 
+import os
 import signal
 import sys
 import traceback
@@ -116,4 +117,11 @@ def main() -> None:
     """Run `elmo` with the arguments of the shell."""
     # Being told to stop cleans up like Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        # With torchrun's gloo, taking Python apart crashes now and then, and torchrun then kills
+        # the other processes, perhaps before the first one has written the model.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
