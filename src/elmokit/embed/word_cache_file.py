@@ -56,7 +56,7 @@ def write_words(word_vectors: WordVectors, encoder: TokenEncoder, file: Path) ->
 def read_words(file: Path, encoder: TokenEncoder) -> KnownWords | None:
     """Read what `write_words` wrote; a warning and None where another model has written it."""
     try:
-        with safetensors.safe_open(file, framework="pt") as stream:  # type: ignore[no-untyped-call]
+        with safetensors.safe_open(file, framework="pt") as stream:
             made_by = (stream.metadata() or {}).get("fingerprint")
             vectors = stream.get_tensor("vectors")
             words = json.loads(bytes(stream.get_tensor("words").numpy()))
