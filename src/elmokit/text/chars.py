@@ -60,17 +60,21 @@ class DictionaryAlphabet:
             if mark not in self._ids:
                 raise InputError(f"the character dictionary lacks the mark {mark!r}")
         self._mark_ids = {marks.begin: self._ids["<bos>"], marks.end: self._ids["<eos>"]}
+        # By code point. Its last entry stands for all that come after the last one listed.
+        codes = {ord(c): index for c, index in self._ids.items() if len(c) == 1}
+        self._table = np.full(max(codes, default=-1) + 2, self._ids["<oov>"], dtype=np.int32)
+        self._table[list(codes)] = list(codes.values())
 
     def encode(self, words: Sequence[str]) -> Ids:
         """Give character ids (N, C)."""
         limit = self.max_characters - 2
-        unknown = self._ids["<oov>"]
-        spelled = [[self._ids.get(c, unknown) for c in word[:limit]] for word in words]
-        lengths = np.fromiter(map(len, spelled), dtype=np.int64, count=len(spelled))
+        spelled = [word[:limit] for word in words]
+        encoded = "".join(spelled).encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(encoded, dtype="<u4")
         end_word, padding = self._ids["<bow>"], self._ids["<pad>"]
         ids = _spell_rows(
-            np.fromiter((i for row in spelled for i in row), np.int32, count=int(lengths.sum())),
-            lengths,
+            self._table[np.minimum(codes, len(self._table) - 1)],
+            np.fromiter(map(len, spelled), dtype=np.int64, count=len(spelled)),
             max_characters=self.max_characters,
             boundaries=(self._ids["<eow>"], end_word),
             padding=padding,
@@ -103,6 +107,8 @@ def _write_marks(
     ids: Ids, words: Sequence[str], mark_ids: dict[str, int], *, end_word: int, padding: int
 ) -> None:
     """Replace the spelling of literal sentence marks by their own character, in place."""
+    if mark_ids.keys().isdisjoint(words):
+        return
     for row, word in enumerate(words):
         if word in mark_ids:
             ids[row, 1:] = padding

@@ -1,5 +1,6 @@
 """A list of words with ids, one word a line in files."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -50,7 +51,7 @@ class Vocabulary:
                     )
             unknown = -1
         return np.fromiter(
-            (self._ids.get(word, unknown) for word in words), np.int64, count=len(words)
+            map(self._ids.get, words, itertools.repeat(unknown)), np.int64, count=len(words)
         )
 
     def batch_ids(self, sentences: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:

@@ -246,6 +246,7 @@ def test_dictionary_counts_code_points_not_bytes(length: int) -> None:
 @unhurried
 @given(st.lists(WORDS, max_size=12), WIDTHS)
 @example(["<bos>", "", "<eos>", "a" * 100, "\ud800"], 3)
+@example(["a\ud83d", "\ude00z", "\U0010ffff", "\x00"], 9)
 def test_dictionary_equals_a_loop_over_words(words: list[str], width: int) -> None:
     assert encode_dictionary(words, width) == [dictionary_row(word, width) for word in words]
 
@@ -256,6 +257,22 @@ def test_characters_of_short_words_can_be_had_back(word: str) -> None:
     (row,) = encode_dictionary([word], 20)
     spelling = row[1 : row.index(LISTED.index("<bow>"))]
     assert "".join(LISTED[index] for index in spelling) == word
+
+
+def test_a_dictionary_of_marks_alone_knows_no_character() -> None:
+    marks = DictionaryAlphabet.MARKS
+    alphabet = DictionaryAlphabet(marks, max_characters=5, marks=DICTIONARY_MARKS)
+    begin, unknown, end, pad = (marks.index(m) for m in ("<eow>", "<oov>", "<bow>", "<pad>"))
+    assert alphabet.encode(["\x00a", ""]).tolist() == [
+        [begin, unknown, unknown, end, pad],
+        [begin, end, pad, pad, pad],
+    ]
+
+
+def test_a_character_that_is_listed_twice_has_its_later_id() -> None:
+    listed = ["a", *DictionaryAlphabet.MARKS, "a"]
+    alphabet = DictionaryAlphabet(listed, max_characters=4, marks=DICTIONARY_MARKS)
+    assert alphabet.encode(["a"])[0, 1] == len(listed) - 1
 
 
 @pytest.mark.parametrize("mark", DictionaryAlphabet.MARKS)

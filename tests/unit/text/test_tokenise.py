@@ -11,6 +11,8 @@ from elmokit.text.tokenise import (
     Tokeniser,
     WhitespaceTokeniser,
     WordTokeniser,
+    _shadow,
+    _word_pattern,
     tokeniser_named,
 )
 
@@ -200,6 +202,28 @@ def test_any_ascii(name: str, text: str) -> None:
 @given(text=st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_text_of_pieces(text: str) -> None:
     check_cover(WordTokeniser(), text)
+
+
+@given(text=st.lists(st.sampled_from([*PIECES, *" " * 9, "ab", "e.", "g.", "?", "]", "gon", "na"])))
+def test_shortcuts_find_what_the_rules_find(text: list[str]) -> None:
+    shadow = _shadow("".join(text))
+    rules = _word_pattern(shortcuts=False)
+    assert _word_pattern().findall(shadow) == rules.findall(shadow)
+
+
+@pytest.mark.parametrize(("text", "expected"), [*ENGLISH, *OTHER_SCRIPTS, *EMOJI])
+def test_shortcuts_find_what_the_rules_find_in_examples(text: str, expected: str) -> None:
+    del expected
+    for cut in range(len(text)):
+        shadow = _shadow(text[: cut + 1])
+        rules = _word_pattern(shortcuts=False)
+        assert _word_pattern().findall(shadow) == rules.findall(shadow)
+
+
+@pytest.mark.parametrize("space", ["\t", "\n", "\x1f", "\x0b", "  "])
+def test_whitespace_of_ascii_is_no_part_of_words(space: str) -> None:
+    assert WordTokeniser().words(f"{space}It's{space}so.{space}") == ["It", "'s", "so", "."]
+    assert WordTokeniser()(f"a{space}b") == [("a", 0, 1), ("b", 1 + len(space), 2 + len(space))]
 
 
 @given(text=st.text(st.characters()))
