@@ -6,6 +6,8 @@ from elmokit.errors import InputError
 
 Sentence = str | Sequence[str]
 
+_JUST_STRINGS = frozenset({str})
+
 
 def check_sentences(sentences: object) -> None:
     """Refuse what is no collection of sentences, above all a bare string."""
@@ -32,13 +34,17 @@ def token_lists(
             )
         else:
             tokens = list(sentence)
-            for position, token in enumerate(tokens):
-                if not isinstance(token, str):
-                    raise InputError(
-                        f"sentence {number}, token {position}: expected a string, "
-                        f"found {_short(token)}"
-                    )
+            if not _JUST_STRINGS.issuperset(map(type, tokens)):
+                _check_tokens(tokens, number)
             yield tokens
+
+
+def _check_tokens(tokens: Sequence[object], number: int) -> None:
+    for position, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise InputError(
+                f"sentence {number}, token {position}: expected a string, found {_short(token)}"
+            )
 
 
 def _short(value: object) -> str:

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import h5py
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 import pyarrow.parquet
 import pytest
 
-from elmokit.embed.writers import ROWS_PER_GROUP, SUFFIXES, check_output, writing
+from elmokit.embed import npz_writer, parquet_writer, sentence_index
+from elmokit.embed.writers import SUFFIXES, check_output, writing
 from elmokit.errors import InputError, MissingExtraError
 
 Array = npt.NDArray[np.float32]
@@ -119,11 +121,66 @@ def test_hdf5_takes_text_that_its_strings_do_not(tmp_path: Path) -> None:
         assert json.loads(file["sentence_to_index"][0]) == {"a\x00b \ud800": "0"}
 
 
+def test_hdf5_with_an_index_that_does_not_fit_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentence_index, "BYTES_KEPT", 1000)
+    sentences = [
+        (f"{number} 가 \x00 \ud800", ["t"], np.full((1, 2), number, np.float32))
+        for number in range(200)
+    ]
+    write(tmp_path / "out.h5", sentences)
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert len(file) == 201
+        assert file["sentence_to_index"].shape == (1,)
+        index = json.loads(file["sentence_to_index"][0])
+        assert index == {text: str(number) for number, (text, _, _) in enumerate(sentences)}
+        for text, _, vectors in sentences:
+            np.testing.assert_array_equal(file[index[text]][...], vectors)
+    assert [file.name for file in tmp_path.iterdir()] == ["out.h5"]
+
+
+def test_hdf5_of_arrays_that_are_parts_of_others(tmp_path: Path) -> None:
+    whole = np.arange(48, dtype=np.float32).reshape(3, 4, 4)
+    write(tmp_path / "out.h5", [("a", ["a", "b"], whole[:, 1:3])])
+    write(tmp_path / "out.npz", [("a", ["a", "b"], whole[:, 1:3])])
+    for suffix in (".h5", ".npz"):
+        (found,) = READERS[suffix](tmp_path / f"out{suffix}")
+        np.testing.assert_array_equal(found, whole[:, 1:3])
+
+
+def test_hdf5_of_more_names_than_a_group_keeps_together(tmp_path: Path) -> None:
+    vectors = np.zeros((1, 1), np.float32)
+    write(tmp_path / "out.h5", [(str(number), ["t"], vectors) for number in range(2000)])
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert set(file) == {*map(str, range(2000)), "sentence_to_index"}
+
+
 def test_npz_has_the_tokens(tmp_path: Path) -> None:
     write(tmp_path / "out.npz", FLAT)
     with np.load(tmp_path / "out.npz", allow_pickle=False) as archive:
         assert archive.files == ["0", "1", "2", "3", "tokens"]
         assert json.loads(str(archive["tokens"])) == [tokens for _, tokens, _ in FLAT]
+
+
+def test_npz_is_what_numpy_writes(tmp_path: Path) -> None:
+    write(tmp_path / "out.npz", LAYERED)
+    tokens = json.dumps([tokens for _, tokens, _ in LAYERED])
+    arrays: dict[str, Any] = {str(number): row[2] for number, row in enumerate(LAYERED)}
+    np.savez(tmp_path / "numpy.npz", **arrays, tokens=np.array(tokens))
+    with ZipFile(tmp_path / "out.npz") as ours, ZipFile(tmp_path / "numpy.npz") as theirs:
+        assert ours.namelist() == theirs.namelist()
+        for name in ours.namelist():
+            assert ours.read(name) == theirs.read(name)
+
+
+def test_npz_of_more_tokens_than_numpy_can_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(npz_writer, "MOST_TOKEN_CHARACTERS", 1_000_000)
+    with pytest.raises(InputError, match=r"at most 1 million characters of tokens; write a \.parq"):
+        write(tmp_path / "out.npz", rows((-1, 1), [10_000] * 20))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("sentences", [FLAT, LAYERED], ids=["one layer", "all layers"])
@@ -136,6 +193,15 @@ def test_parquet_has_a_row_per_sentence(tmp_path: Path, sentences: list[Row]) ->
     assert table.column("tokens").to_pylist() == [tokens for _, tokens, _ in sentences]
 
 
+ROWS_PER_GROUP = 256
+
+
+@pytest.fixture
+def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_writer, "ROWS_PER_GROUP", ROWS_PER_GROUP)
+
+
+@pytest.mark.usefixtures("_small_groups")
 @pytest.mark.parametrize("count", [ROWS_PER_GROUP - 1, ROWS_PER_GROUP, 2 * ROWS_PER_GROUP + 3])
 def test_parquet_is_written_in_groups(tmp_path: Path, count: int) -> None:
     sentences = rows((-1, 4), [number % 3 for number in range(count)])
@@ -149,6 +215,14 @@ def test_parquet_is_written_in_groups(tmp_path: Path, count: int) -> None:
         np.testing.assert_array_equal(array.ravel(), vectors.ravel())
 
 
+def test_parquet_groups_are_not_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_writer, "BYTES_PER_GROUP", 4 * 4 * 100)
+    write(tmp_path / "out.parquet", rows((-1, 4), [10] * 95))
+    file = pyarrow.parquet.ParquetFile(tmp_path / "out.parquet")
+    assert [file.metadata.row_group(n).num_rows for n in range(10)] == [10] * 9 + [5]
+
+
+@pytest.mark.usefixtures("_small_groups")
 def test_parquet_whose_first_group_has_no_tokens(tmp_path: Path) -> None:
     sentences = rows((3, -1, 4), [0] * ROWS_PER_GROUP + [2])
     write(tmp_path / "out.parquet", sentences)
@@ -197,6 +271,39 @@ def test_an_unknown_suffix_is_named_with_the_known_ones(tmp_path: Path, name: st
     message = str(caught.value)
     assert message.startswith("output: expected a name that ends in .h5, .hdf5, .npz, .parquet")
     assert message.endswith(f"found {tmp_path / name}")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "most", "found"), [(".h5", "2,147", "2,200"), (".npz", "537", "600")]
+)
+def test_a_text_that_a_format_cannot_hold_is_refused_at_once(
+    tmp_path: Path, suffix: str, most: str, found: str
+) -> None:
+    path = tmp_path / f"out{suffix}"
+    size = int(found.replace(",", "")) * 10**6
+    with pytest.raises(InputError) as caught:
+        check_output(path, text_bytes=size)
+    assert str(caught.value) == (
+        f"output: a {suffix} file holds the sentences of at most {most} MB of text, found "
+        f"{found} MB; write a .parquet file, or several from parts of the text"
+    )
+    check_output(path, text_bytes=int(most.replace(",", "")) * 10**6 - 10**6)
+    check_output(tmp_path / "out.parquet", text_bytes=10**12)
+
+
+@pytest.mark.parametrize("value", [65504.0, 65519.0, -65504.0, 6e-8, 0.0, 1e-10])
+def test_float16_rounds_as_numpy_does(tmp_path: Path, value: float) -> None:
+    vectors = np.array([[value, 0.1]], dtype=np.float32)
+    write(tmp_path / "out.npz", [("a", ["a"], vectors)], float16=True)
+    (found,) = read_npz(tmp_path / "out.npz")
+    np.testing.assert_array_equal(found, vectors.astype(np.float16))
+
+
+@pytest.mark.parametrize("value", [65520.0, -65520.0, np.inf, np.nan])
+def test_float16_refuses_what_it_cannot_hold(tmp_path: Path, value: float) -> None:
+    vectors = np.array([[0.0, value]], dtype=np.float32)
+    with pytest.raises(InputError, match=r"^sentence 0: a value is too large for float16"):
+        write(tmp_path / "out.npz", [("a", ["a"], vectors)], float16=True)
 
 
 def test_a_folder_is_no_output(tmp_path: Path) -> None:
