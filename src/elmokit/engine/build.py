@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
+from elmokit.engine.cpu.tiles import avoid_broken_tiles
 from elmokit.nn.bilm import BiLM
 from elmokit.nn.char_cnn import CharacterCNN
 from elmokit.nn.projected_lstm import LSTMStack, ProjectedLSTM
@@ -12,6 +13,7 @@ from elmokit.nn.without_weights import without_weights
 
 def build_bilm(config: ModelConfig, *, dropout: float = 0.0) -> BiLM:
     """Make a freshly initialised biLM."""
+    avoid_broken_tiles()  # here, because nothing can be computed with a biLM before
     characters = words = None
     if config.characters is not None:
         characters = CharacterCNN(

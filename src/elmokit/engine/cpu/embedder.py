@@ -5,6 +5,7 @@ N tokens of all sentences, U distinct words, P size of a direction, L LSTM layer
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,7 +13,8 @@ from torch import Tensor
 from elmokit.config import Marks
 from elmokit.engine.cpu.lone_sentence import run_alone
 from elmokit.engine.cpu.lstm import Stack
-from elmokit.engine.cpu.word_encoder import WordEncoder
+from elmokit.engine.cpu.products import product_with
+from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.ragged import RaggedBatch, Reading
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
@@ -22,6 +24,8 @@ from elmokit.text.token_indexer import TokenIndexer
 # Weights that both directions of a layer read at a step. More than this is read from memory at
 # every step; then one direction after the other, half of them at a time, is faster.
 SMALL_STEP = 8 * 2**20
+# Windows of words that go through the filters at once, so that their scores stay in the cache.
+WINDOWS_AT_ONCE = 1024
 
 
 class CPUEmbedder:
@@ -42,7 +46,12 @@ class CPUEmbedder:
             self.word_vectors = WordVectors(
                 bilm.token_encoder,
                 indexer,
-                compute=WordEncoder(bilm.token_encoder, indexer),
+                compute=FrozenWordEncoder(
+                    bilm.token_encoder,
+                    indexer,
+                    product_with=partial(product_with, dtype="float32"),
+                    windows_at_once=WINDOWS_AT_ONCE,
+                ),
                 capacity_bytes=cache_bytes,
             )
         self._marks = marks

@@ -1,4 +1,4 @@
-"""The token encoder on a CPU: all filters as one product, no work on padding.
+"""The token encoder with frozen weights: all filters as one product, no work on padding.
 
 It computes what `nn.TokenEncoder` computes. A word is followed by padding up to the length of a
 row, and all windows that lie in the padding are equal, so one of them stands for all. A narrow
@@ -8,13 +8,13 @@ costs a sixth more than leaving the zeros out, in one product instead of seven.
 N words, C characters in a row, E character embedding, F filters, W the widest filter
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from elmokit.engine.cpu.products import Product, product_with
+from elmokit.engine.transfer import to_device
 from elmokit.nn.char_cnn import CharacterCNN
 from elmokit.nn.highway import HighwayLayer
 from elmokit.nn.token_encoder import TokenEncoder
@@ -22,21 +22,39 @@ from elmokit.text.token_indexer import TokenIndexer
 
 # Characters of a row without its padding: words of up to so many go through together.
 GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
-# Windows that go through the filters at once; their scores are to stay in the cache.
-WINDOWS_PER_PRODUCT = 1024
+
+Product = Callable[[Tensor], Tensor]
+"""Rows times a frozen weight, plus a bias."""
+ProductMaker = Callable[[Tensor, Tensor | None], Product]
+"""Makes a product of a weight (O, I) and a bias (O,)."""
 
 
-class WordEncoder:
-    """Words to vectors, in float32."""
+class FrozenWordEncoder:
+    """Words to vectors, in float32.
 
-    def __init__(self, encoder: TokenEncoder, indexer: TokenIndexer) -> None:
+    ``windows_at_once`` go through the filters together; on a CPU their scores are to stay in the
+    cache.
+    """
+
+    def __init__(
+        self,
+        encoder: TokenEncoder,
+        indexer: TokenIndexer,
+        *,
+        product_with: ProductMaker,
+        windows_at_once: int,
+    ) -> None:
         self._encoder = encoder
         self._indexer = indexer
-        self._filters = None if encoder.characters is None else Filters(encoder.characters)
+        self._device = next(encoder.parameters()).device
+        self._filters: Filters | None = None
+        if encoder.characters is not None:
+            self._filters = Filters(
+                encoder.characters, product_with=product_with, windows_at_once=windows_at_once
+            )
         self._projection: Product | None = None
         if encoder.projection is not None:
-            linear = encoder.projection
-            self._projection = product_with(linear.weight, linear.bias, dtype="float32")
+            self._projection = product_with(encoder.projection.weight, encoder.projection.bias)
 
     def __call__(self, words: Sequence[str]) -> Tensor:
         """Give the vectors (N, P) of words."""
@@ -44,7 +62,7 @@ class WordEncoder:
         features = []
         if self._encoder.words is not None:
             assert ids.words is not None
-            features.append(self._encoder.words(torch.from_numpy(ids.words)))
+            features.append(self._encoder.words(to_device(ids.words, self._device)))
         if self._filters is not None:
             assert ids.characters is not None
             features.append(self._filters(torch.from_numpy(ids.characters)))
@@ -55,26 +73,31 @@ class WordEncoder:
 class Filters:
     """The character CNN: embedding, convolutions, maximum, activation, highway layers."""
 
-    def __init__(self, characters: CharacterCNN) -> None:
+    def __init__(
+        self, characters: CharacterCNN, *, product_with: ProductMaker, windows_at_once: int
+    ) -> None:
         self._characters = characters
+        self._windows_at_once = windows_at_once
         self._embedding = characters.embedding.weight  # (alphabet, E)
         convolutions = [cast(nn.Conv1d, layer) for layer in characters.convolutions]
         self._widest = max(layer.kernel_size[0] for layer in convolutions)
         size = self._embedding.shape[1]
-        weight = torch.zeros(characters.output_dim, self._widest, size)  # (F, W, E)
+        weight = self._embedding.new_zeros(characters.output_dim, self._widest, size)  # (F, W, E)
         first = 0
         for layer in convolutions:
             end = first + layer.out_channels
             weight[first:end, : layer.kernel_size[0]] = layer.weight.transpose(1, 2)
             first = end
-        self._product = product_with(weight.flatten(1), None, dtype="float32")
+        self._product = product_with(weight.flatten(1), None)
         self._bias = torch.cat([cast(Tensor, layer.bias) for layer in convolutions])  # (F,)
-        self._highway = [_Highway(cast(HighwayLayer, layer)) for layer in characters.highway]
+        self._highway = [
+            _Highway(cast(HighwayLayer, layer), product_with) for layer in characters.highway
+        ]
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """Map character ids (N, C) to features (N, F)."""
-        features = torch.empty(len(rows), len(self._bias))
+        """Map character ids (N, C), on the CPU, to features (N, F) on the encoder's device."""
         lengths = _lengths(rows)
+        groups, pooled = [], []
         at_least = 0
         for length in GROUP_LENGTHS:
             if length + self._widest > rows.shape[1]:
@@ -82,21 +105,27 @@ class Filters:
             group = ((lengths > at_least) & (lengths <= length)).nonzero()[:, 0]
             if len(group):
                 # Windows begin at each character, and one in the padding behind them.
-                features[group] = self._pooled(rows[group, : length + self._widest])
+                groups.append(group)
+                pooled.append(self._pooled(self._here(rows[group, : length + self._widest])))
             at_least = length
         rest = (lengths > at_least).nonzero()[:, 0]
         if len(rest):
-            features[rest] = self._pooled_exactly(rows[rest])
+            groups.append(rest)
+            pooled.append(self._pooled_exactly(self._here(rows[rest])))
+        features = torch.cat(pooled)[self._here(torch.cat(groups).argsort())]
         features.relu_() if self._characters.activation == "relu" else features.tanh_()
         for layer in self._highway:
             features = layer(features)
         return features
 
+    def _here(self, numbers: Tensor) -> Tensor:
+        return to_device(numbers.numpy(), self._embedding.device)
+
     def _pooled(self, rows: Tensor) -> Tensor:
         """Give the largest score of each filter for rows that end in padding."""
         windows = rows.shape[1] - self._widest + 1
         pooled = []
-        for some in torch.split(rows, max(1, WINDOWS_PER_PRODUCT // windows)):
+        for some in torch.split(rows, max(1, self._windows_at_once // windows)):
             spelled = self._embedding[some].flatten(1)  # (n, C * E)
             size = self._embedding.shape[1]
             cut = spelled.unfold(1, self._widest * size, size)  # (n, windows, W * E)
@@ -119,10 +148,10 @@ class Filters:
 class _Highway:
     """`nn.HighwayLayer` with both of its products as one."""
 
-    def __init__(self, layer: HighwayLayer) -> None:
+    def __init__(self, layer: HighwayLayer, product_with: ProductMaker) -> None:
         weight = torch.cat([layer.transform.weight, layer.gate.weight])
         bias = torch.cat([layer.transform.bias, layer.gate.bias])
-        self._product = product_with(weight, bias, dtype="float32")
+        self._product = product_with(weight, bias)
 
     def __call__(self, inputs: Tensor) -> Tensor:
         transformed, gate = self._product(inputs).chunk(2, dim=1)
