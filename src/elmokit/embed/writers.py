@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from elmokit.embed.hdf5_writer import Hdf5Writer
 from elmokit.embed.npz_writer import MOST_TOKEN_CHARACTERS, NpzWriter
@@ -25,9 +24,6 @@ NPZ_SUFFIX = ".npz"
 PARQUET_SUFFIX = ".parquet"
 SUFFIXES = (*HDF5_SUFFIXES, NPZ_SUFFIX, PARQUET_SUFFIX)
 
-# All exponent bits set: infinite or no number.
-_EXPONENT_OF_FLOAT16 = 0x7C00
-
 
 class Writer(Protocol):
     """Takes the sentences of a file in their order."""
@@ -37,7 +33,7 @@ class Writer(Protocol):
 
 
 @contextmanager
-def writing(output: Path, *, float16: bool = False) -> Iterator[Writer]:
+def writing(output: Path) -> Iterator[Writer]:
     """Give the writer for the suffix of ``output``."""
     check_output(output)
     with replacing_file(output) as partial:
@@ -49,7 +45,7 @@ def writing(output: Path, *, float16: bool = False) -> Iterator[Writer]:
         else:
             opened = Hdf5Writer(partial)
         try:
-            yield _HalfWriter(opened) if float16 else opened
+            yield opened
             opened.finish()
         finally:
             opened.close()
@@ -80,24 +76,3 @@ def check_output(output: Path, *, text_bytes: int = 0) -> None:
 def _most_text_bytes(suffix: str) -> int:
     # JSON is no shorter than the text that it stands for, but for repeated white space.
     return MOST_TOKEN_CHARACTERS if suffix == NPZ_SUFFIX else MOST_INDEX_BYTES
-
-
-class _HalfWriter:
-    """Passes sentences on as float16."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._count = 0
-
-    def write(self, text: str, tokens: Sequence[str], vectors: npt.NDArray[np.floating]) -> None:
-        self._writer.write(text, tokens, _as_float16(vectors, self._count))
-        self._count += 1
-
-
-def _as_float16(vectors: npt.NDArray[np.floating], number: int) -> npt.NDArray[np.float16]:
-    # By torch, because numpy takes fourteen times as long.
-    half: npt.NDArray[np.float16] = torch.tensor(vectors, dtype=torch.float16).numpy()
-    exponents = half.view(np.uint16) & _EXPONENT_OF_FLOAT16
-    if (exponents == _EXPONENT_OF_FLOAT16).any():
-        raise InputError(f"sentence {number}: a value is too large for float16; write float32")
-    return half

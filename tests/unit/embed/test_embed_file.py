@@ -1,15 +1,31 @@
 """A text file in, a file of vectors out."""
 
+import errno
 import json
+import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
+from elmokit.embed import embed_file as module
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.embed_file import embed_file
+from elmokit.embed.npz_writer import NpzWriter
 from elmokit.errors import InputError
+
+PATIENCE = 30  # seconds until something counts as hanging
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    before = threading.active_count()
+    yield
+    assert threading.active_count() == before
 
 
 def embed_bytes(elmo: Elmo, folder: Path, content: bytes, **options: Any) -> list[list[str]]:
@@ -136,3 +152,97 @@ def test_a_progress_bar_is_silent_without_a_terminal(
 ) -> None:
     embed_bytes(elmo, tmp_path, b"a b\nc\n", progress=True)
     assert capsys.readouterr() == ("", "")
+
+
+def test_reading_goes_on_while_the_first_sentence_is_written(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last_line_was_read = Event()
+    words, write = elmo.tokeniser.words, NpzWriter.write
+
+    def watched_words(text: str) -> list[str]:
+        if text == "last":
+            last_line_was_read.set()
+        return words(text)
+
+    def patient_write(self: NpzWriter, *sentence: Any) -> None:
+        assert last_line_was_read.wait(PATIENCE)
+        write(self, *sentence)
+
+    monkeypatch.setattr(elmo.tokeniser, "words", watched_words)
+    monkeypatch.setattr(NpzWriter, "write", patient_write)
+    # A window is full after eight tokens, marks included, and is computed at once.
+    tokens = embed_bytes(elmo, tmp_path, b"a b c d e f g h\n" * 50 + b"last\n", batch_tokens=1)
+    assert len(tokens) == 51
+
+
+def test_computing_goes_on_while_the_first_sentence_is_written(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_was_computed = Event()
+    embed_iter, write = elmo.embed_iter, NpzWriter.write
+
+    def watched_embed_iter(*arguments: Any, **options: Any) -> Iterator[Any]:
+        yield from embed_iter(*arguments, **options)
+        all_was_computed.set()
+
+    def patient_write(self: NpzWriter, *sentence: Any) -> None:
+        assert all_was_computed.wait(PATIENCE)
+        write(self, *sentence)
+
+    monkeypatch.setattr(elmo, "embed_iter", watched_embed_iter)
+    monkeypatch.setattr(NpzWriter, "write", patient_write)
+    source = tmp_path / "in.txt"
+    source.write_bytes(b"a b c d e f g h\n" * 50)
+    embed_file(elmo, source, tmp_path / "out.npz", batch_tokens=1)
+    with np.load(tmp_path / "out.npz") as archive:
+        assert len(archive.files) == 51
+
+
+def test_a_full_disk_is_one_error_and_leaves_nothing(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def write(_: NpzWriter, text: str, *__: Any) -> None:
+        written.append(text)
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(NpzWriter, "write", write)
+    # So that computing has to wait for the writer.
+    monkeypatch.setattr(module, "BYTES_BEHIND", 1)
+    source = tmp_path / "in.txt"
+    source.write_bytes(b"a b c\n" * 100)
+    with pytest.raises(OSError, match="No space left") as caught:
+        embed_file(elmo, source, tmp_path / "out.npz", batch_tokens=1)
+    assert caught.value.__context__ is None
+    assert len(written) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_a_text_that_the_format_cannot_hold_is_refused_before_it_is_read(
+    elmo: Elmo, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.txt"
+    with source.open("wb") as stream:
+        stream.truncate(600_000_000)  # takes no place on disk
+    with pytest.raises(InputError, match=r"at most 537 MB of text, found 600 MB; write a \.parq"):
+        embed_file(elmo, source, tmp_path / "out.npz")
+
+
+def test_values_too_large_for_float16_are_named(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_iter = elmo.embed_iter
+
+    def growing(*arguments: Any, **options: Any) -> Iterator[Any]:
+        for number, vectors in enumerate(embed_iter(*arguments, **options)):
+            yield vectors + 10.0 ** (2 * number)
+
+    monkeypatch.setattr(elmo, "embed_iter", growing)
+    source = tmp_path / "in.txt"
+    source.write_bytes(b"a\n" * 10)
+    with pytest.raises(InputError, match=r"^sentence 3: a value is too large for float16"):
+        embed_file(elmo, source, tmp_path / "out.npz", float16=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["in.txt"]

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from elmokit.embed import npz_writer, parquet_writer, sentence_index
+from elmokit.embed.half import as_float16
 from elmokit.embed.writers import SUFFIXES, check_output, writing
 from elmokit.errors import InputError, MissingExtraError
 
@@ -36,10 +37,10 @@ FLAT = rows((-1, 4), [3, 0, 1, 7])
 LAYERED = rows((3, -1, 4), [3, 0, 1, 7])
 
 
-def write(path: Path, sentences: list[Row], **options: bool) -> None:
-    with writing(path, **options) as writer:
-        for text, tokens, vectors in sentences:
-            writer.write(text, tokens, vectors)
+def write(path: Path, sentences: list[Row], *, float16: bool = False) -> None:
+    with writing(path) as writer:
+        for number, (text, tokens, vectors) in enumerate(sentences):
+            writer.write(text, tokens, as_float16(vectors, number) if float16 else vectors)
 
 
 def read_npz(path: Path) -> list[Any]:
