@@ -1,5 +1,6 @@
 """`elmo` as people run it: a process of its own, pipes, signals."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -130,12 +131,16 @@ def half_way(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @needs_signals
-def test_interrupted_output_is_not_there(half_way: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    half_way.send_signal(signal.SIGINT)
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_output_is_not_there(
+    half_way: subprocess.Popen[bytes], tmp_path: Path, kind: signal.Signals
+) -> None:
+    half_way.send_signal(kind)
     out, err = half_way.communicate(timeout=PATIENCE)
     assert half_way.returncode == 130
     assert out == b""
     assert b"Traceback" not in err
+    assert err.count(b"interrupted; no output was written") == 1
     assert (tmp_path / "out.npz").read_bytes() == b"what was there"
     assert [file.name for file in tmp_path.iterdir()] == ["out.npz"]
 
@@ -171,3 +176,124 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     assert json.loads(out)["sentences"] == 2
     with np.load(output) as archive:
         assert archive["0"].shape == (2, 64)
+
+
+@needs_signals
+def test_a_full_disk_ends_a_run_whose_input_says_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "out.npz"
+    # A file that may not grow any more fails as a full disk does.
+    limited = ["bash", "-c", 'ulimit -f 16; exec "$0" "$@"']
+    process = subprocess.Popen(
+        [*limited, ELMO, "embed", "-", "-o", str(output), "--batch-tokens", "1", *TINY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    assert process.stdin is not None
+    assert process.stderr is not None
+    try:
+        process.stdin.write(b"one two three four five six seven eight\n" * 64)
+        process.stdin.flush()
+        code = process.wait(PATIENCE)  # while its input stays open
+        err = process.stderr.read().decode()
+    finally:
+        process.kill()
+        process.communicate()
+    assert code == 2
+    assert [line for line in err.splitlines() if "note" not in line] == [
+        "elmo: error: system: File too large"
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_processes_write_what_one_does(tmp_path: Path) -> None:
+    text = tmp_path / "in.txt"
+    lines = [" ".join(f"w{number}" for number in range(n * 7 % 13)) for n in range(60)]
+    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    arrays = {}
+    for name, options in {
+        "one": [],
+        "workers": ["--workers", "2"],
+        "devices": ["--device", "cpu,cpu"],
+    }.items():
+        output = tmp_path / f"{name}.npz"
+        found = elmo(
+            *("embed", text, "-o", output, "--layers", "all", "--batch-tokens", 16, "--json"),
+            *(*TINY, *options),
+        )
+        assert found.returncode == 0, found.stderr
+        facts = json.loads(found.stdout)
+        assert (facts["sentences"], facts["tokens"]) == (60, sum(len(s.split()) for s in lines))
+        with np.load(output) as archive:
+            arrays[name] = {key: archive[key] for key in archive.files}
+    assert arrays["one"].keys() == arrays["workers"].keys() == arrays["devices"].keys()
+    tokens = {str(found.pop("tokens")) for found in arrays.values()}
+    assert len(tokens) == 1
+    for key, expected in arrays["one"].items():
+        np.testing.assert_allclose(arrays["workers"][key], expected, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(arrays["devices"][key], expected, rtol=0, atol=1e-6)
+
+
+@pytest.fixture
+def sharing(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process, first of its group, whose two workers are starting or have more than enough."""
+    (tmp_path / "in.txt").write_bytes(b"one two three four five six seven eight nine\n" * 500_000)
+    process = subprocess.Popen(
+        [ELMO, "embed", "in.txt", "-o", "out.npz", "--workers", "2", *TINY],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + PATIENCE
+    while len(workers_of(process)) < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    yield process
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def workers_of(process: subprocess.Popen[bytes]) -> list[str]:
+    """Find worker processes in the group of a process."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            group = (folder / "stat").read_text().rsplit(")", 1)[1].split()[2]
+            if int(group) == process.pid and "spawn_main" in (folder / "cmdline").read_text():
+                found.append(folder.name)
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux")
+
+
+@needs_proc
+@pytest.mark.parametrize("seconds", [0, 4], ids=["that start", "at work"])
+def test_ctrl_c_ends_workers(
+    sharing: subprocess.Popen[bytes], tmp_path: Path, seconds: float
+) -> None:
+    time.sleep(seconds)
+    os.killpg(sharing.pid, signal.SIGINT)  # as a terminal does
+    out, err = sharing.communicate(timeout=PATIENCE)
+    assert sharing.returncode == 130
+    assert out == b""
+    assert [line for line in err.decode().splitlines() if "note" not in line] == [
+        "elmo: error: interrupted; no output was written"
+    ]
+    assert workers_of(sharing) == []
+    assert [file.name for file in tmp_path.iterdir()] == ["in.txt"]
+
+
+@needs_proc
+def test_workers_end_with_a_process_that_was_killed(sharing: subprocess.Popen[bytes]) -> None:
+    sharing.kill()
+    sharing.wait(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while workers_of(sharing):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

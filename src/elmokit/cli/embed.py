@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from elmokit.cli.options import (
-    DeviceOption,
     Json,
     ModelOption,
     OptionsFile,
@@ -35,7 +34,13 @@ def command(
     rows: Annotated[
         int, typer.Option("--rows", help="With --start carry: sentences in a batch.")
     ] = 64,
-    device: DeviceOption = "auto",
+    device: Annotated[
+        str,
+        typer.Option("--device", help="auto, cpu or cuda, or several to share: cuda:0,cuda:1."),
+    ] = "auto",
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes that share the work.")
+    ] = None,
     dtype: Annotated[
         str, typer.Option("--dtype", help="float32, bfloat16, int8 or float64.")
     ] = "float32",
@@ -58,12 +63,13 @@ def command(
     check_output(output)
     check_batch_tokens(batch_tokens)
     state = CarriedState(rows)
+    devices = device.split(",")
     elmo = load(
         model,
         options=options,
         vocabulary=vocabulary,
         token_embedding=token_embedding,
-        device=device,
+        device=devices[0],
         dtype=dtype,
         start=checked_start(start),
     )
@@ -77,6 +83,8 @@ def command(
         float16=float16,
         batch_tokens=batch_tokens,
         progress=not as_json,
+        workers=workers,
+        devices=devices if len(devices) > 1 else None,
     )
     if as_json:
         print_json(asdict(summary))

@@ -1,14 +1,18 @@
 """The same model in several processes, on several devices or on the cores of one machine."""
 
 import multiprocessing
+import os
+import signal
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -46,29 +50,56 @@ class Workers:
 
     def close(self) -> None:
         """End the processes."""
+        self.devices = ()  # nobody shall take them up again
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._folder.cleanup()
+
+    def kill(self) -> None:
+        """End the processes in the middle of what they do."""
+        for process in list((self._pool._processes or {}).values()):
+            process.kill()
+        self.close()
 
     def embed(
         self, windows: Iterable[list[list[str]]], *, layers: Layers, batch_tokens: int
     ) -> Iterator[list[Vectors]]:
-        """Give the arrays of each window, in order."""
+        """Give the arrays of each window, in order; who leaves before the end ends the processes.
+
+        They would compute what nobody wants, and the program could not end before that.
+        """
+        devices = self.devices
         waiting: deque[Future[list[Vectors]]] = deque()
+        done = False
         try:
             for window in windows:
-                waiting.append(self._pool.submit(_embed, window, layers, batch_tokens))
-                if len(waiting) > WINDOWS_AHEAD * len(self.devices):
+                with _deaf_to_interruption():
+                    waiting.append(self._pool.submit(_embed, window, layers, batch_tokens))
+                if len(waiting) > WINDOWS_AHEAD * len(devices):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            done = True
         except BrokenProcessPool as error:
             raise ElmoError(
                 "a worker process died, perhaps for lack of memory, or because the program that "
                 'calls is not guarded by if __name__ == "__main__"; use fewer workers'
             ) from error
         finally:
-            for future in waiting:
-                future.cancel()
+            if not done:
+                self.kill()
+
+
+@contextmanager
+def _deaf_to_interruption() -> Iterator[None]:
+    """Start processes that Ctrl-C does not end, though it reaches all processes of a terminal."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _state: dict[str, Any] = {}
@@ -77,6 +108,8 @@ _state: dict[str, Any] = {}
 def _begin(model: Path, devices: "SimpleQueue[str]", dtype: str, start: Any, threads: int) -> None:
     from elmokit.embed.load import load
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked before
+    Thread(target=_end_with_the_parent, daemon=True).start()
     torch.set_num_threads(threads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the program has been told already
@@ -86,3 +119,11 @@ def _begin(model: Path, devices: "SimpleQueue[str]", dtype: str, start: Any, thr
 def _embed(window: list[list[str]], layers: Layers, batch_tokens: int) -> list[Vectors]:
     found: list[Vectors] = _state["elmo"].embed(window, layers=layers, batch_tokens=batch_tokens)
     return found
+
+
+def _end_with_the_parent() -> None:
+    """Leave when the parent has been killed; else its workers would wait for it for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

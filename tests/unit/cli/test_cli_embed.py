@@ -221,6 +221,17 @@ def test_a_byte_that_is_not_utf8(shell: Shell, text: Path) -> None:
         (["in.txt", "-o", "out.h5", "--device", "gpu"], ["device", "'gpu'"]),
         (["in.txt", "-o", "out.h5", "--dtype", "int4"], ["dtype", "'int4'", "float32"]),
         (["in.txt", "-o", "out.h5", "--batch-tokens", "0"], ["batch_tokens", "above 0", "0"]),
+        (["in.txt", "-o", "out.h5", "--workers", "0"], ["workers", "above 0", "found 0"]),
+        (["in.txt", "-o", "out.h5", "--workers", "-1"], ["workers", "above 0", "found -1"]),
+        (["in.txt", "-o", "out.h5", "--workers", "two"], ["--workers", "integer"]),
+        (["in.txt", "-o", "out.h5", "--workers", "2", "--start", "carry"], ["workers", "'carry'"]),
+        (["in.txt", "-o", "out.h5", "--device", "cpu,gpu"], ["device", "'gpu'"]),
+        (["in.txt", "-o", "out.h5", "--device", "cpu,"], ["device", "''"]),
+        (["in.txt", "-o", "out.h5", "--device", "cpu,cpu", "--start", "carry"], ["'carry'"]),
+        (
+            ["in.txt", "-o", "out.h5", "--device", "cpu,cpu", "--workers", "3"],
+            ["one worker for each device, found 3 and 2"],
+        ),
         (["in.txt", "-o", "out.h5", "--model", "nothing"], ["'nothing'", "tiny-untrained"]),
         (["in.txt", "-o", "out.h5", "--model", "./nothing"], ["nothing", "no such file"]),
         (["in.txt", "-o", "out.h5", "--options", "x.json"], ["options", "without a model"]),
@@ -270,3 +281,12 @@ def test_parquet_without_pyarrow(shell: Shell, text: Path, monkeypatch: pytest.M
 def test_a_device_that_is_not_there_is_the_user_s_mistake(shell: Shell, text: Path) -> None:
     code, _, err = shell("embed", *TINY, text, "-o", text.parent / "out.npz", "--device", "hpu")
     assert (code, "'hpu'" in err) == (2, True)
+
+
+def test_mistakes_about_workers_leave_the_output_as_it_was(shell: Shell, text: Path) -> None:
+    output = text.parent / "out.npz"
+    output.write_bytes(b"precious")
+    before = output.stat()
+    assert shell("embed", *TINY, text, "-o", output, "--workers", "0")[0] == 2
+    assert output.read_bytes() == b"precious"
+    assert output.stat().st_mtime_ns == before.st_mtime_ns
