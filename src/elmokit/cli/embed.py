@@ -42,11 +42,12 @@ def command(
         int | None, typer.Option("--workers", help="Processes that share the work.")
     ] = None,
     dtype: Annotated[
-        str, typer.Option("--dtype", help="float32, bfloat16, int8 or float64.")
+        str, typer.Option("--dtype", help="float32, bfloat16, int8 (CPU), tf32 (GPU) or float64.")
     ] = "float32",
     batch_tokens: Annotated[
-        int, typer.Option("--batch-tokens", help="Tokens computed at once.")
-    ] = 4096,
+        int | None,
+        typer.Option("--batch-tokens", help="Tokens computed at once: 4096, on a GPU 16384."),
+    ] = None,
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     token_embedding: TokenEmbeddingFile = None,

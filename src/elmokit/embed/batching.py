@@ -5,11 +5,20 @@ from numbers import Integral
 
 from elmokit.errors import InputError
 
-DEFAULT_BATCH_TOKENS = 4096
+# A GPU is kept busy by far more rows than a CPU.
+BATCH_TOKENS_OF_CPU = 4096
+BATCH_TOKENS_OF_GPU = 16384
 
 
-def check_batch_tokens(batch_tokens: int) -> None:
-    """Refuse a budget that no batch could meet."""
+def batch_tokens_of(device: str) -> int:
+    """Choose a budget for a device."""
+    return BATCH_TOKENS_OF_GPU if device.startswith("cuda") else BATCH_TOKENS_OF_CPU
+
+
+def check_batch_tokens(batch_tokens: int | None) -> None:
+    """Refuse a budget that no batch could meet; None leaves the choice to us."""
+    if batch_tokens is None:
+        return
     whole = isinstance(batch_tokens, Integral) and not isinstance(batch_tokens, bool)
     if not whole or batch_tokens < 1:
         raise InputError(f"batch_tokens: expected a whole number above 0, found {batch_tokens!r}")

@@ -1,14 +1,12 @@
 """Where a model computes, and in which precision."""
 
-from typing import cast
-
 import torch
 
 from elmokit.errors import InputError
 
 DTYPES = {
     "cpu": ("float32", "bfloat16", "int8", "float64"),
-    "cuda": ("float32", "bfloat16", "float64"),
+    "cuda": ("float32", "tf32", "bfloat16", "float64"),
 }
 
 
@@ -37,8 +35,6 @@ def device_named(name: str) -> torch.device:
     return device
 
 
-def weight_type(device: torch.device, dtype: str) -> torch.dtype:
+def weight_type(dtype: str) -> torch.dtype:
     """Give the type of the modules' weights; engines make narrower copies of their own."""
-    if dtype in ("int8", "tf32") or (dtype == "bfloat16" and device.type == "cpu"):
-        return torch.float32
-    return cast(torch.dtype, getattr(torch, dtype))
+    return torch.float64 if dtype == "float64" else torch.float32

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmokit.embed.batching import DEFAULT_BATCH_TOKENS, check_batch_tokens
+from elmokit.embed.batching import batch_tokens_of, check_batch_tokens
 from elmokit.embed.device import checked_dtype, device_named, weight_type
 from elmokit.embed.embed_window import cut, embed_window, windows
+from elmokit.embed.fetch import begin_fetch
 from elmokit.embed.layer_choice import LayerChoice, Layers, Vectors
 from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
@@ -67,7 +68,7 @@ class Elmo:
         self.device = device_named(device)
         self.dtype = checked_dtype(dtype, self.device)
         bilm = bilm_from_tensors(checkpoint.config, checkpoint.tensors)
-        self.bilm = bilm.to(self.device, weight_type(self.device, dtype))
+        self.bilm = bilm.to(self.device, weight_type(dtype))
         self.indexer = TokenIndexer.for_model(
             checkpoint.config, vocabulary=checkpoint.vocabulary, characters=checkpoint.characters
         )
@@ -117,7 +118,7 @@ class Elmo:
         sentences: Iterable[Sentence],
         *,
         layers: Layers = "average",
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         progress: bool = False,
         state: CarriedState | None = None,
         workers: int | None = None,
@@ -128,6 +129,7 @@ class Elmo:
         Sentences are raw strings or token lists. ``layers`` is ``"average"``, ``"top"``, a layer's
         number or a list of weights, for arrays (n, D), or ``"all"`` for (L+1, n, D). The answer
         depends on the sentence alone, unless the model was loaded with ``start="carry"``.
+        ``batch_tokens``, how many tokens are computed at once, bounds the memory that is used.
 
         With ``workers`` so many processes share the work, each with a part of the cores; with
         ``device``, a list as ``["cuda:0", "cuda:1"]``, there is one for each device.
@@ -151,7 +153,7 @@ class Elmo:
         sentences: Iterable[Sentence],
         *,
         layers: Layers = "average",
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         state: CarriedState | None = None,
         workers: int | None = None,
         device: Sequence[str] | None = None,
@@ -162,6 +164,8 @@ class Elmo:
             self._layer_choice(layers)
             check_batch_tokens(batch_tokens)
             devices = self._worker_devices(workers, device, state)
+            if batch_tokens is None:
+                batch_tokens = min(map(batch_tokens_of, devices))
             return self._embed_in_processes(tokens, layers, batch_tokens, devices)
         return self._embed_tokens(
             tokens,
@@ -206,7 +210,7 @@ class Elmo:
         embedded = self._embed_tokens(
             token_lists(given, self._words),
             self._layer_choice(layers),
-            batch_tokens=DEFAULT_BATCH_TOKENS,
+            batch_tokens=None,
             batch_rows=batch_size,
             state=None,
         )
@@ -358,7 +362,7 @@ class Elmo:
         sentences: Iterator[list[str]],
         choice: LayerChoice,
         *,
-        batch_tokens: int,
+        batch_tokens: int | None,
         batch_rows: int | None,
         state: CarriedState | None,
     ) -> Iterator[Vectors]:
@@ -369,6 +373,8 @@ class Elmo:
             return self._embed_carrying(sentences, choice, state or self.state)
         if state is not None:
             raise InputError(f"state: only start='carry' carries one, found start={self.start!r}")
+        if batch_tokens is None:
+            batch_tokens = batch_tokens_of(self.device.type)
         return self._embed_purely(sentences, choice, batch_tokens, batch_rows)
 
     def _embed_purely(
@@ -432,7 +438,7 @@ class Elmo:
         while batch := list(islice(sentences, state.rows)):
             layers, after = self.embedder.carry(batch, state.take(self.bilm, len(batch)))
             state.put(after)
-            yield from cut(choice.pick(layers), batch)
+            yield from cut(begin_fetch(choice.pick(layers))(), batch)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -451,7 +457,7 @@ class Elmo:
             LSTMState(
                 *(
                     checkpoint.tensors[f"start_state.{direction}.{part}"][:, None].to(
-                        self.device, weight_type(self.device, self.dtype)
+                        self.device, weight_type(self.dtype)
                     )
                     for part in START_STATE_PARTS
                 )

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.embed.batching import DEFAULT_BATCH_TOKENS
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.half import as_float16
 from elmokit.embed.layer_choice import Layers
@@ -58,7 +57,7 @@ def embed_file(
     layers: Layers = "average",
     tokenised: bool = False,
     float16: bool = False,
-    batch_tokens: int = DEFAULT_BATCH_TOKENS,
+    batch_tokens: int | None = None,
     progress: bool = False,
     workers: int | None = None,
     devices: Sequence[str] | None = None,

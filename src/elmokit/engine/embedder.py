@@ -12,6 +12,7 @@ from torch import Tensor
 from elmokit.engine.cpu.embedder import CPUEmbedder
 from elmokit.engine.runner import Runner, expand_state
 from elmokit.engine.word_vectors import WordVectors
+from elmokit.errors import InputError
 from elmokit.nn.bilm import BiLMState
 
 
@@ -63,6 +64,18 @@ class PlainEmbedder:
 def embedder_for(runner: Runner, *, dtype: str) -> Embedder:
     """Choose the engine for the device that a biLM is on and a precision."""
     weight = next(runner.bilm.parameters())
-    if weight.device.type == "cpu" and weight.dtype == torch.float32:
+    if weight.dtype != torch.float32:
+        return PlainEmbedder(runner)
+    if weight.device.type == "cpu":
         return CPUEmbedder(runner.bilm, indexer=runner.indexer, marks=runner.marks, dtype=dtype)
+    if weight.device.type == "cuda":
+        try:
+            from elmokit.engine.cuda.embedder import CUDAEmbedder
+        except ImportError as error:
+            raise InputError(
+                "device: a GPU needs Triton, which comes with torch on Linux: pip install triton"
+            ) from error
+        return CUDAEmbedder(runner.bilm, indexer=runner.indexer, marks=runner.marks, dtype=dtype)
+    if dtype != "float32":
+        raise InputError(f"dtype: expected float32 or float64 on {weight.device}, found {dtype!r}")
     return PlainEmbedder(runner)

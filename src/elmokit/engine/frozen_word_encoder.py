@@ -20,9 +20,6 @@ from elmokit.nn.highway import HighwayLayer
 from elmokit.nn.token_encoder import TokenEncoder
 from elmokit.text.token_indexer import TokenIndexer
 
-# Characters of a row without its padding: words of up to so many go through together.
-GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
-
 Product = Callable[[Tensor], Tensor]
 """Rows times a frozen weight, plus a bias."""
 ProductMaker = Callable[[Tensor, Tensor | None], Product]
@@ -32,8 +29,8 @@ ProductMaker = Callable[[Tensor, Tensor | None], Product]
 class FrozenWordEncoder:
     """Words to vectors, in float32.
 
-    ``windows_at_once`` go through the filters together; on a CPU their scores are to stay in the
-    cache.
+    Words of up to so many characters as one of ``group_lengths`` go through the filters together,
+    ``windows_at_once`` at a time.
     """
 
     def __init__(
@@ -42,6 +39,7 @@ class FrozenWordEncoder:
         indexer: TokenIndexer,
         *,
         product_with: ProductMaker,
+        group_lengths: Sequence[int],
         windows_at_once: int,
     ) -> None:
         self._encoder = encoder
@@ -50,7 +48,10 @@ class FrozenWordEncoder:
         self._filters: Filters | None = None
         if encoder.characters is not None:
             self._filters = Filters(
-                encoder.characters, product_with=product_with, windows_at_once=windows_at_once
+                encoder.characters,
+                product_with=product_with,
+                group_lengths=group_lengths,
+                windows_at_once=windows_at_once,
             )
         self._projection: Product | None = None
         if encoder.projection is not None:
@@ -74,9 +75,15 @@ class Filters:
     """The character CNN: embedding, convolutions, maximum, activation, highway layers."""
 
     def __init__(
-        self, characters: CharacterCNN, *, product_with: ProductMaker, windows_at_once: int
+        self,
+        characters: CharacterCNN,
+        *,
+        product_with: ProductMaker,
+        group_lengths: Sequence[int],
+        windows_at_once: int,
     ) -> None:
         self._characters = characters
+        self._group_lengths = group_lengths
         self._windows_at_once = windows_at_once
         self._embedding = characters.embedding.weight  # (alphabet, E)
         convolutions = [cast(nn.Conv1d, layer) for layer in characters.convolutions]
@@ -99,7 +106,7 @@ class Filters:
         lengths = _lengths(rows)
         groups, pooled = [], []
         at_least = 0
-        for length in GROUP_LENGTHS:
+        for length in self._group_lengths:
             if length + self._widest > rows.shape[1]:
                 break
             group = ((lengths > at_least) & (lengths <= length)).nonzero()[:, 0]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.embed.batching import batches, check_batch_tokens
+from elmokit.embed.batching import batch_tokens_of, batches, check_batch_tokens
 from elmokit.errors import InputError
 
 
@@ -37,9 +37,14 @@ def test_no_sentences_no_batches() -> None:
     assert list(batches([], batch_tokens=10)) == []
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, "8", True, None])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8", True])
 def test_a_budget_that_no_batch_meets_is_refused(value: Any) -> None:
     with pytest.raises(InputError) as caught:
         check_batch_tokens(value)
     assert str(caught.value).startswith("batch_tokens: expected a whole number above 0")
     assert repr(value) in str(caught.value)
+
+
+def test_a_gpu_is_given_more_at_once() -> None:
+    check_batch_tokens(None)
+    assert batch_tokens_of("cuda:1") > batch_tokens_of("cpu")

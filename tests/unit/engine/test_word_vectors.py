@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from elmokit.embed.elmo import Elmo
 from elmokit.engine.cpu.embedder import CPUEmbedder
-from elmokit.engine.word_vectors import WORDS_PER_PRODUCT, WordVectors
+from elmokit.engine.word_vectors import WORDS_AT_ONCE, WordVectors
 from elmokit.pretrained.untrained import untrained_checkpoint
 
 VECTOR_BYTES = 32 * 4  # the bundled model's token vectors: 32 float32 numbers
@@ -89,7 +89,7 @@ def test_a_second_call_computes_new_words_only(elmo: Elmo, portions: list[int]) 
 def test_many_words_are_computed_in_portions(elmo: Elmo, portions: list[int]) -> None:
     elmo.embed([[f"word{i}" for i in range(1500)]])
     assert sum(portions) == 1502
-    assert max(portions) <= WORDS_PER_PRODUCT
+    assert max(portions) <= WORDS_AT_ONCE
 
 
 def test_hits_and_misses_are_counted(elmo: Elmo) -> None:

@@ -6,6 +6,7 @@ N tokens of all sentences, U distinct words, P size of a direction, L LSTM layer
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ from elmokit.text.token_indexer import TokenIndexer
 # Weights that both directions of a layer read at a step. More than this is read from memory at
 # every step; then one direction after the other, half of them at a time, is faster.
 SMALL_STEP = 8 * 2**20
+# Lengths of words that go through the filters together.
+GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
 # Windows of words that go through the filters at once, so that their scores stay in the cache.
 WINDOWS_AT_ONCE = 1024
 
@@ -50,6 +53,7 @@ class CPUEmbedder:
                     bilm.token_encoder,
                     indexer,
                     product_with=partial(product_with, dtype="float32"),
+                    group_lengths=GROUP_LENGTHS,
                     windows_at_once=WINDOWS_AT_ONCE,
                 ),
                 capacity_bytes=cache_bytes,
@@ -77,12 +81,9 @@ class CPUEmbedder:
     def _run(
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
-        numbers: dict[str, int] = {}
-        flat = [
-            numbers.setdefault(word, len(numbers)) for sentence in sentences for word in sentence
-        ]
-        words = self.word_vectors(list(numbers))  # (U, P)
-        tokens = torch.tensor(flat)  # (N,)
+        found = self.word_vectors.look_up(list(chain.from_iterable(sentences)))
+        words = found.table[torch.from_numpy(found.rows)]  # (U, P)
+        tokens = torch.from_numpy(found.numbers)  # (N,)
         inputs = words[tokens]  # (N, P)
         lowest = torch.cat([inputs, inputs], dim=1)
         if len(sentences) == 1 and self._is_small:
