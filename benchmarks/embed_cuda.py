@@ -37,6 +37,7 @@ from start_state import sentences
 PRECISIONS = ("float32", "tf32", "bfloat16")
 BATCHES = (32, 128, 512)
 LENGTH = 20
+BUDGETS = (4096, 16384)
 PASSES = 7
 ALLENNLP = {32: 17_000, 128: 87_000, 512: 214_000}
 Sentences = list[list[str]]
@@ -120,7 +121,7 @@ def time_precision(dtype: str, texts: Sentences, words: list[str]) -> dict[str, 
         found[f"product_teraflops_{rows}"] = round(rate, 1)
         found[f"lstm_teraflops_{rows}"] = round(count * size * flops / seconds / 1e12, 1)
         found[f"times_allennlp_{rows}"] = round(count * size / seconds / ALLENNLP[rows], 1)
-    for budget in (4096, 16384):
+    for budget in BUDGETS:
         calls = list(ragged(texts, budget))
         tokens = sum(len(sentence) for call in calls for sentence in call)
         run_all(elmo, calls)
@@ -165,6 +166,66 @@ def errors(texts: Sentences, model: str | None) -> list[dict[str, Any]]:
     ]
 
 
+def report(facts: dict[str, Any], command: str) -> str:
+    """Put the figures into tables."""
+    speed, machine = facts["speed"], [key for key in facts if key not in ("speed", "errors")]
+    lines = [
+        "# Embedding on a GPU",
+        "",
+        f"`{command}`",
+        "",
+        f"Random weights of the original size (LSTMs: {operations(ModelConfig()) / 1e6:.0f} MFLOP a",
+        f"token), sentences of {LENGTH} tokens, from lists of tokens to layers in the GPU's memory;",
+        f"medians of {PASSES} passes. Shares are of the rate that this GPU's own product reaches at",
+        "the recurrent shape, (B x 512)(512 x 16384) for both directions, in the same precision.",
+        "AllenNLP's figures are those of the project's plan, for the LSTMs alone.",
+        "",
+        "| precision | sentences in a call | tokens/s | TFLOP/s | own product, TFLOP/s | share |"
+        " x AllenNLP 0.9 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in speed:
+        for rows in BATCHES:
+            own, reached = row[f"product_teraflops_{rows}"], row[f"lstm_teraflops_{rows}"]
+            lines.append(
+                f"| {row['precision']} | {rows} | {row[f'tokens_per_second_{rows}']:,} | {reached} "
+                f"| {own} | {reached / own:.0%} | {row[f'times_allennlp_{rows}']} |"
+            )
+    lines += [
+        "",
+        "Sentences as they come in real text, and what that is of the figure above for 512:",
+        "",
+        "| precision | `batch_tokens` | tokens/s | share | all words new | graphs captured |"
+        " to arrays of the host | peak memory beside the model |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in speed:
+        for budget in BUDGETS:
+            found = row[f"real_text_tokens_per_second_{budget}"]
+            afresh = row[f"real_text_new_words_tokens_per_second_{budget}"]
+            is_last = budget == BUDGETS[-1]
+            host = f"{row['to_the_host_tokens_per_second']:,}" if is_last else ""
+            peak = f"{row['peak_bytes_beside_the_model'] / 2**30:.2f} GiB" if is_last else ""
+            lines.append(
+                f"| {row['precision']} | {budget:,} | {found:,} "
+                f"| {found / row['tokens_per_second_512']:.0%} | {afresh:,} "
+                f"| {row['graphs_captured']} | {host} | {peak} |"
+            )
+    lines += [
+        "",
+        "Beside float64 on the same GPU, 200 sentences, layer by layer:",
+        "",
+        "| model | precision | largest difference | mean cosine |",
+        "|---|---|---|---|",
+    ]
+    for row in facts["errors"]:
+        differences = ", ".join(f"{value:.1e}" for value in row["largest_differences"])
+        cosines = ", ".join(f"{value:.7f}" for value in row["mean_cosines"])
+        lines.append(f"| {row['model']} | {row['precision']} | {differences} | {cosines} |")
+    lines += ["", *(f"* {key}: {facts[key]}" for key in machine), ""]
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="the GPU's engine")
     parser.add_argument("--text", type=Path, required=True, help="one sentence a line, or .xz")
@@ -186,7 +247,9 @@ def main() -> None:
         "speed": [time_precision(dtype, texts, words) for dtype in PRECISIONS],
     }
     arguments.output.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
-    print(json.dumps(facts, indent=1))
+    page = report(facts, f"python benchmarks/embed_cuda.py --text {arguments.text.name} ...")
+    arguments.output.with_suffix(".md").write_text(page)
+    print(page)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,10 @@ class Filters:
             weight[first:end, : layer.kernel_size[0]] = layer.weight.transpose(1, 2)
             first = end
         self._product = product_with(weight.flatten(1), None)
+        self._each = [
+            (layer.kernel_size[0], product_with(layer.weight.flatten(1), None))
+            for layer in convolutions
+        ]
         self._bias = torch.cat([cast(Tensor, layer.bias) for layer in convolutions])  # (F,)
         self._highway = [
             _Highway(cast(HighwayLayer, layer), product_with) for layer in characters.highway
@@ -144,12 +148,11 @@ class Filters:
         """The same for rows that may be full, where narrow filters fit once more at the end."""
         embedded = self._embedding[rows]  # (N, C, E)
         pooled = []
-        for layer in self._characters.convolutions:
-            layer = cast(nn.Conv1d, layer)
-            windows = embedded.unfold(1, layer.kernel_size[0], 1).flatten(2)
-            scores = nn.functional.linear(windows, layer.weight.flatten(1), layer.bias)
-            pooled.append(scores.amax(dim=1))
-        return torch.cat(pooled, dim=1)
+        for width, product in self._each:
+            windows = embedded.unfold(1, width, 1).flatten(2)  # (N, positions, E * width)
+            scores = product(windows.flatten(0, 1))
+            pooled.append(scores.view(*windows.shape[:2], -1).amax(dim=1))
+        return torch.cat(pooled, dim=1).add_(self._bias)
 
 
 class _Highway:

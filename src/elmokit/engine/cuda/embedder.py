@@ -14,7 +14,6 @@ from itertools import chain
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
 
 from elmokit.config import Marks
 from elmokit.engine.cuda import kernels
@@ -179,7 +178,27 @@ class CUDAEmbedder:
 
 
 def _product_with(weight: Tensor, bias: Tensor | None) -> Product:
-    return lambda rows: linear(rows, weight, bias)
+    """Multiply in float32, each row in the same order whatever the number of rows.
+
+    A library's product is summed in another order for other numbers of rows, and LSTM layers make
+    much of differences in the last digit.
+    """
+    factors = weight.t().contiguous()[None]  # (1, I, O)
+    bias = None if bias is None else bias[None]
+
+    def product(rows: Tensor) -> Tensor:
+        out = rows.new_empty(1, 1, len(rows), factors.shape[2])
+        kernels.run_product(
+            rows.contiguous()[None],
+            factors,
+            bias,
+            out=out,
+            precision=PRECISIONS["float32"],
+            tiles=input_tiles(torch.float32),
+        )
+        return out[0, 0]
+
+    return product
 
 
 def _plans(lengths: Sequence[int]) -> list[Plan]:
