@@ -174,11 +174,12 @@ def report(facts: dict[str, Any], command: str) -> str:
         "",
         f"`{command}`",
         "",
-        f"Random weights of the original size (LSTMs: {operations(ModelConfig()) / 1e6:.0f} MFLOP a",
-        f"token), sentences of {LENGTH} tokens, from lists of tokens to layers in the GPU's memory;",
-        f"medians of {PASSES} passes. Shares are of the rate that this GPU's own product reaches at",
-        "the recurrent shape, (B x 512)(512 x 16384) for both directions, in the same precision.",
-        "AllenNLP's figures are those of the project's plan, for the LSTMs alone.",
+        "Random weights of the original size, from lists of tokens to layers in the GPU's memory. "
+        f"The LSTMs cost {operations(ModelConfig()) / 1e6:.0f} MFLOP a token; sentences have "
+        f"{LENGTH} tokens; medians of {PASSES} passes. Shares are of the rate that this GPU's own "
+        "product reaches at the recurrent shape, (B x 512)(512 x 16384) for both directions, in "
+        "the same precision. AllenNLP's figures are those of the project's plan, for the LSTMs "
+        "alone.",
         "",
         "| precision | sentences in a call | tokens/s | TFLOP/s | own product, TFLOP/s | share |"
         " x AllenNLP 0.9 |",

@@ -5,9 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.engine.cpu import tiles
+from elmokit.engine.cpu import products, tiles
 
-FACTS = "processor\t: 0\ncpuid level\t: {level}\nflags\t\t: fpu avx512f {flag}\n\n"
+FACTS = """processor\t: 0
+vendor_id\t: {vendor}
+cpuid level\t: {level}
+flags\t\t: fpu avx2 avx512f {flags}
+
+"""
+
+
+def write(folder: Path, *, flags: str, level: int = 31, vendor: str = "GenuineIntel") -> Path:
+    facts = folder / "cpuinfo"
+    facts.write_text(FACTS.format(level=level, flags=flags, vendor=vendor))
+    return facts
 
 
 @pytest.mark.parametrize(
@@ -17,9 +28,7 @@ FACTS = "processor\t: 0\ncpuid level\t: {level}\nflags\t\t: fpu avx512f {flag}\n
 def test_a_claim_without_sizes_is_broken(
     tmp_path: Path, level: int, flag: str, broken: bool
 ) -> None:
-    facts = tmp_path / "cpuinfo"
-    facts.write_text(FACTS.format(level=level, flag=flag))
-    assert tiles.has_broken_tiles(facts) is broken
+    assert tiles.has_broken_tiles(write(tmp_path, level=level, flags=flag)) is broken
 
 
 def test_other_systems_have_no_such_file(tmp_path: Path) -> None:
@@ -34,3 +43,41 @@ def test_tells_onednn_but_not_over_the_user(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv(tiles.VARIABLE)
     tiles.avoid_broken_tiles()
     assert os.environ[tiles.VARIABLE] == "AVX512_CORE_FP16"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "level", "fast"),
+    [
+        ("GenuineIntel", "avx512_bf16 amx_bf16 amx_tile", 31, True),
+        ("GenuineIntel", "avx512_bf16 amx_bf16 amx_tile", 28, False),
+        ("GenuineIntel", "avx512_bf16", 31, False),
+        ("AuthenticAMD", "avx512_bf16", 16, True),
+        ("AuthenticAMD", "", 16, False),
+    ],
+)
+def test_which_cpus_multiply_bfloat16_fast(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    vendor: str,
+    flags: str,
+    level: int,
+    fast: bool,
+) -> None:
+    monkeypatch.delenv(tiles.VARIABLE, raising=False)
+    facts = write(tmp_path, vendor=vendor, flags=flags, level=level)
+    assert tiles.has_fast_bfloat16(facts) is fast
+
+
+def test_without_leave_to_use_tiles_bfloat16_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(tiles.VARIABLE, "AVX512_CORE_FP16")
+    assert not tiles.has_fast_bfloat16(write(tmp_path, flags="avx512_bf16 amx_bf16 amx_tile"))
+
+
+def test_where_bfloat16_is_slow_float32_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: False)
+    assert products.worthwhile("bfloat16") == "float32"
+    assert products.worthwhile("int8") == "int8"
+    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: True)
+    assert products.worthwhile("bfloat16") == "bfloat16"

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from elmokit.config import Marks
-from elmokit.engine.cpu.lone_sentence import run_alone
+from elmokit.engine.cpu.lone_sentence import LoneSentence
 from elmokit.engine.cpu.lstm import Stack
-from elmokit.engine.cpu.products import product_with
+from elmokit.engine.cpu.products import product_with, worthwhile
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.ragged import RaggedBatch, Reading
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
@@ -43,6 +43,7 @@ class CPUEmbedder:
         dtype: str = "float32",
         cache_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
+        dtype = worthwhile(dtype)
         with torch.no_grad():
             self._forward = Stack(bilm.forward_lstm, dtype=dtype)
             self._backward = Stack(bilm.backward_lstm, dtype=dtype)
@@ -58,8 +59,12 @@ class CPUEmbedder:
                 ),
                 capacity_bytes=cache_bytes,
             )
+            self._alone = (
+                LoneSentence(bilm, self._forward, self._backward, dtype=dtype)
+                if _step_bytes(bilm, dtype) <= SMALL_STEP
+                else None
+            )
         self._marks = marks
-        self._is_small = _step_bytes(bilm, dtype) <= SMALL_STEP
         self._begun: tuple[BiLMState, BiLMState] | None = None
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
@@ -86,8 +91,8 @@ class CPUEmbedder:
         tokens = torch.from_numpy(found.numbers)  # (N,)
         inputs = words[tokens]  # (N, P)
         lowest = torch.cat([inputs, inputs], dim=1)
-        if len(sentences) == 1 and self._is_small:
-            layers, end = run_alone(self._forward, self._backward, words, tokens, state)
+        if len(sentences) == 1 and self._alone is not None:
+            layers, end = self._alone.run(words, tokens, state)
             return [lowest, *layers], end
         batch = RaggedBatch([len(sentence) for sentence in sentences])
         ahead, forward_end = _run_direction(

@@ -1,8 +1,9 @@
 """One sentence alone, both directions side by side.
 
 Here time goes into reading weights and into calling operations, not into arithmetic. So the two
-directions are the two rows of one batch: each direction's product is made for both rows, and
-all other operations are called once for the two. Numbers are those of `lstm` to the bit.
+directions are the two rows of one batch, and the weights of both stand below each other in one
+product. It is made for both rows, and a row's result for the other direction is not read.
+Numbers are those of `lstm` to the bit.
 
 n tokens, H cell, P output; the first row is the forward direction's
 """
@@ -10,63 +11,113 @@ n tokens, H cell, P output; the first row is the forward direction's
 import torch
 from torch import Tensor
 
-from elmokit.engine.cpu.lstm import Layer, Stack
-from elmokit.engine.cpu.products import Product
-from elmokit.nn.bilm import BiLMState
-from elmokit.nn.projected_lstm import LSTMState
+from elmokit.engine.cpu.lstm import Layer, Stack, projection_type, with_doubled_candidate
+from elmokit.engine.cpu.products import Product, product_with
+from elmokit.nn.bilm import BiLM, BiLMState
+from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
 
 
-def run_alone(
-    forward: Stack, backward: Stack, words: Tensor, tokens: Tensor, state: BiLMState
-) -> tuple[list[Tensor], BiLMState]:
-    """Give each layer's outputs (n, 2P) in the order of the sentence, and the state at the ends.
+class LoneSentence:
+    """All layers, in both directions."""
 
-    ``words`` (U, P) are distinct inputs and ``tokens`` (n,) says which of them stands where;
-    ``state`` has one row.
-    """
-    layers: list[Tensor] = []
-    cells, hiddens = [], []
-    below: Tensor | None = None  # (n, 2, P) in the order of reading
-    for number, (ahead, behind) in enumerate(zip(forward.layers, backward.layers, strict=True)):
-        if below is None:
-            gates = torch.stack(
-                [ahead.input(words)[tokens], behind.input(words)[tokens.flip(0)]], dim=1
+    def __init__(self, bilm: BiLM, forward: Stack, backward: Stack, *, dtype: str) -> None:
+        self._skip_connections = forward.skip_connections
+        self._layers = []
+        for modules, layers in zip(
+            zip(bilm.forward_lstm.layers, bilm.backward_lstm.layers, strict=True),
+            zip(forward.layers, backward.layers, strict=True),
+            strict=True,
+        ):
+            ahead, behind = modules
+            assert isinstance(ahead, ProjectedLSTM)
+            assert isinstance(behind, ProjectedLSTM)
+            self._layers.append(_BothDirections((ahead, behind), layers, dtype=dtype))
+
+    def run(
+        self, words: Tensor, tokens: Tensor, state: BiLMState
+    ) -> tuple[list[Tensor], BiLMState]:
+        """Give each layer's outputs (n, 2P) in the sentence's order, and the state at the ends.
+
+        ``words`` (U, P) are distinct inputs and ``tokens`` (n,) says which of them stands where;
+        ``state`` has one row.
+        """
+        outputs: list[Tensor] = []
+        cells, hiddens = [], []
+        below: Tensor | None = None  # (n, 2, P) in the order of reading
+        for number, layer in enumerate(self._layers):
+            if below is None:
+                gates = layer.input_gates(words, words, tokens, tokens.flip(0))
+            else:
+                gates = layer.input_gates(below[:, 0], below[:, 1])
+            cell = torch.cat([part.cell[number] for part in state]).float()  # (2, H)
+            hidden = torch.cat([part.hidden[number] for part in state]).float()  # (2, P)
+            found = layer.run(gates, cell, hidden)
+            cells.append(cell)
+            hiddens.append(found[-1])
+            if below is not None and self._skip_connections:
+                found = found + below
+            below = found
+            outputs.append(torch.cat([found[:, 0], found[:, 1].flip(0)], dim=1))
+        ends = [
+            LSTMState(
+                torch.stack([cell[row : row + 1] for cell in cells]),
+                torch.stack([hidden[row : row + 1] for hidden in hiddens]),
             )
-        else:
-            gates = torch.stack([ahead.input(below[:, 0]), behind.input(below[:, 1])], dim=1)
-        cell = torch.cat([part.cell[number] for part in state]).float()  # (2, H)
-        hidden = torch.cat([part.hidden[number] for part in state]).float()  # (2, P)
-        found = _run_layer(ahead, behind, gates, cell, hidden)
-        cells.append(cell)
-        hiddens.append(found[-1])
-        if below is not None and forward.skip_connections:
-            found = found + below
-        below = found
-        layers.append(torch.cat([found[:, 0], found[:, 1].flip(0)], dim=1))
-    ends = [
-        LSTMState(
-            torch.stack([cell[row : row + 1] for cell in cells]),
-            torch.stack([hidden[row : row + 1] for hidden in hiddens]),
+            for row in (0, 1)
+        ]
+        return outputs, BiLMState(*ends)
+
+
+class _BothDirections:
+    """One layer."""
+
+    def __init__(
+        self,
+        modules: tuple[ProjectedLSTM, ProjectedLSTM],
+        layers: tuple[Layer, Layer],
+        *,
+        dtype: str,
+    ) -> None:
+        self._ahead, self._behind = layers
+        self._recurrent = product_with(
+            torch.cat([with_doubled_candidate(module.recurrent_weight) for module in modules]),
+            None,
+            dtype=dtype,
         )
-        for row in (0, 1)
-    ]
-    return layers, BiLMState(*ends)
+        projections = [module.projection_weight for module in modules]
+        self._projection: Product | None = None
+        if projections[0] is not None and projections[1] is not None:
+            self._projection = product_with(
+                torch.cat([projections[0], projections[1]]), None, dtype=projection_type(dtype)
+            )
+
+    def input_gates(self, ahead: Tensor, behind: Tensor, *taken: Tensor) -> Tensor:
+        """Give what inputs add to the gates, (n, 2, 8H): for each row its own direction's half.
+
+        ``taken`` are the rows of each direction's inputs that are read, if not all in turn.
+        """
+        parts = [self._ahead.input(ahead), self._behind.input(behind)]
+        if taken:
+            parts = [part[rows] for part, rows in zip(parts, taken, strict=True)]
+        gates = parts[0].new_zeros(len(parts[0]), 2, 2, parts[0].shape[1])
+        for row, part in enumerate(parts):
+            gates[:, row, row] = part
+        return gates.flatten(2)
+
+    def run(self, gates: Tensor, cell: Tensor, hidden: Tensor) -> Tensor:
+        """Give the outputs (n, 2, P) for input gates; ``cell`` becomes the last one."""
+        outputs = []
+        for step_gates in gates.unbind(0):
+            own = _own_halves(self._recurrent.added_to(step_gates, hidden))  # (2, 4H)
+            hidden = self._ahead.exposed(own, cell)
+            if self._projection is not None:
+                # Contiguous, because so are the rows of a batch.
+                hidden = self._ahead.clipped(_own_halves(self._projection(hidden)).contiguous())
+            outputs.append(hidden)
+        return torch.stack(outputs).float()
 
 
-def _run_layer(ahead: Layer, behind: Layer, gates: Tensor, cell: Tensor, hidden: Tensor) -> Tensor:
-    """Give the outputs (n, 2, P) for input gates (n, 2, 4H); ``cell`` becomes the last one."""
-    outputs = []
-    for step_gates in gates.unbind(0):
-        total = ahead.recurrent.added_to(step_gates, hidden)
-        total[1:] = behind.recurrent.added_to(step_gates, hidden)[1:]
-        hidden = ahead.exposed(total, cell)
-        if ahead.projection is not None and behind.projection is not None:
-            hidden = ahead.clipped(_own_rows(ahead.projection, behind.projection, hidden))
-        outputs.append(hidden)
-    return torch.stack(outputs).float()
-
-
-def _own_rows(ahead: Product, behind: Product, rows: Tensor) -> Tensor:
-    found = ahead(rows)
-    found[1:] = behind(rows)[1:]
-    return found
+def _own_halves(rows: Tensor) -> Tensor:
+    """Give of two rows the first half of the first and the second half of the second, in place."""
+    half = rows.shape[1] // 2
+    return rows.as_strided((2, half), (3 * half, 1))

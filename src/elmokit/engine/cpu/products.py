@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from elmokit.engine.cpu.tiles import has_fast_bfloat16
 from elmokit.errors import InputError
 
 # What oneDNN is told to expect when it chooses a layout.
@@ -121,6 +122,11 @@ class Int8Product:
             "",
         )
         return product, scales
+
+
+def worthwhile(dtype: str) -> str:
+    """Give the type to compute in: a narrow one only where it is faster than float32."""
+    return "float32" if dtype == "bfloat16" and not has_fast_bfloat16() else dtype
 
 
 def product_with(weight: Tensor, bias: Tensor | None, *, dtype: str) -> Product:
