@@ -14,8 +14,10 @@ SHORTEST_SECONDS = 0.3
 def _start(settings: Settings) -> tuple[dict[str, Any], dict[str, Handler]]:
     import torch
 
+    from elmokit.engine.cpu.tiles import avoid_broken_tiles
     from embed.torch_device import set_threads, wait
 
+    avoid_broken_tiles()
     set_threads(settings)
     cell, projection = settings.options["cell"], settings.options["projection"]
 

@@ -11,7 +11,14 @@ n tokens, H cell, P output; the first row is the forward direction's
 import torch
 from torch import Tensor
 
-from elmokit.engine.cpu.lstm import Layer, Stack, projection_type, with_doubled_candidate
+from elmokit.engine.cpu.lstm import (
+    TOKENS_PER_PRODUCT,
+    InputGates,
+    Layer,
+    Stack,
+    projection_type,
+    with_doubled_candidate,
+)
 from elmokit.engine.cpu.products import Product, product_with
 from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
@@ -45,13 +52,10 @@ class LoneSentence:
         cells, hiddens = [], []
         below: Tensor | None = None  # (n, 2, P) in the order of reading
         for number, layer in enumerate(self._layers):
-            if below is None:
-                gates = layer.input_gates(words, words, tokens, tokens.flip(0))
-            else:
-                gates = layer.input_gates(below[:, 0], below[:, 1])
+            gates = layer.looked_up(words, tokens) if below is None else layer.computed(below)
             cell = torch.cat([part.cell[number] for part in state]).float()  # (2, H)
             hidden = torch.cat([part.hidden[number] for part in state]).float()  # (2, P)
-            found = layer.run(gates, cell, hidden)
+            found = layer.run(gates, len(tokens), cell, hidden)
             cells.append(cell)
             hiddens.append(found[-1])
             if below is not None and self._skip_connections:
@@ -91,30 +95,41 @@ class _BothDirections:
                 torch.cat([projections[0], projections[1]]), None, dtype=projection_type(dtype)
             )
 
-    def input_gates(self, ahead: Tensor, behind: Tensor, *taken: Tensor) -> Tensor:
-        """Give what inputs add to the gates, (n, 2, 8H): for each row its own direction's half.
+    def looked_up(self, words: Tensor, tokens: Tensor) -> InputGates:
+        """Let the inputs be distinct words (U, P), of which ``tokens`` (n,) are read."""
+        tables = [self._ahead.input(words), self._behind.input(words)]
+        taken = torch.stack([tokens, tokens.flip(0)])  # (2, n)
+        return lambda first, end: _in_own_halves(
+            [table[rows[first:end]] for table, rows in zip(tables, taken, strict=True)]
+        )
 
-        ``taken`` are the rows of each direction's inputs that are read, if not all in turn.
-        """
-        parts = [self._ahead.input(ahead), self._behind.input(behind)]
-        if taken:
-            parts = [part[rows] for part, rows in zip(parts, taken, strict=True)]
-        gates = parts[0].new_zeros(len(parts[0]), 2, 2, parts[0].shape[1])
-        for row, part in enumerate(parts):
-            gates[:, row, row] = part
-        return gates.flatten(2)
+    def computed(self, inputs: Tensor) -> InputGates:
+        """Let the inputs be (n, 2, P)."""
+        return lambda first, end: _in_own_halves(
+            [self._ahead.input(inputs[first:end, 0]), self._behind.input(inputs[first:end, 1])]
+        )
 
-    def run(self, gates: Tensor, cell: Tensor, hidden: Tensor) -> Tensor:
+    def run(self, gates: InputGates, steps: int, cell: Tensor, hidden: Tensor) -> Tensor:
         """Give the outputs (n, 2, P) for input gates; ``cell`` becomes the last one."""
         outputs = []
-        for step_gates in gates.unbind(0):
-            own = _own_halves(self._recurrent.added_to(step_gates, hidden))  # (2, 4H)
-            hidden = self._ahead.exposed(own, cell)
-            if self._projection is not None:
-                # Contiguous, because so are the rows of a batch.
-                hidden = self._ahead.clipped(_own_halves(self._projection(hidden)).contiguous())
-            outputs.append(hidden)
+        for first in range(0, steps, TOKENS_PER_PRODUCT):
+            for step_gates in gates(first, min(first + TOKENS_PER_PRODUCT, steps)).unbind(0):
+                own = _own_halves(self._recurrent.added_to(step_gates, hidden))  # (2, 4H)
+                hidden = self._ahead.exposed(own, cell)
+                if self._projection is not None:
+                    # Contiguous, because so are the rows of a batch.
+                    hidden = _own_halves(self._projection(hidden)).contiguous()
+                    hidden = self._ahead.clipped(hidden)
+                outputs.append(hidden)
         return torch.stack(outputs).float()
+
+
+def _in_own_halves(parts: list[Tensor]) -> Tensor:
+    """Give two directions' gates (n, 4H) as (n, 2, 8H): for each row its own direction's half."""
+    gates = parts[0].new_zeros(len(parts[0]), 2, 2, parts[0].shape[1])
+    for row, part in enumerate(parts):
+        gates[:, row, row] = part
+    return gates.flatten(2)
 
 
 def _own_halves(rows: Tensor) -> Tensor:
