@@ -65,6 +65,7 @@ def arguments_given() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder with ud/ and wsd/")
     parser.add_argument("--probes", nargs="+", choices=list(TITLES), default=list(TITLES))
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--dtype", default="float32")
     parser.add_argument("--threads", type=int, default=None, help="default: torch's choice")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--limit", type=int, default=None, help="sentences read of each file")
@@ -79,7 +80,7 @@ def main() -> None:
     arguments = arguments_given()
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
-    elmo = elmokit.load(arguments.model, device=arguments.device)
+    elmo = elmokit.load(arguments.model, device=arguments.device, dtype=arguments.dtype)
     recipe = probe_pos.Recipe()
     settings: dict[str, Any] = {"limit": arguments.limit, "batch_tokens": arguments.batch_tokens}
     probes = {}

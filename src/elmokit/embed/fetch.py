@@ -16,7 +16,7 @@ def begin_fetch(values: Tensor) -> Callable[[], npt.NDArray[np.float32]]:
     host = torch.empty(values.shape, dtype=torch.float32, pin_memory=True)
     host.copy_(values, non_blocking=True)
     copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-    copied.record()
+    copied.record(torch.cuda.current_stream(values.device))
 
     def wait() -> npt.NDArray[np.float32]:
         copied.synchronize()

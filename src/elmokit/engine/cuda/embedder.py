@@ -81,7 +81,7 @@ class CUDAEmbedder:
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
-        with _undisturbed():
+        with _undisturbed(self._layers[0].bias):
             begun = self._after_marks(start)
             return self._run(sentences, lambda spans, some: spans.put(begun, len(some)))
 
@@ -89,7 +89,7 @@ class CUDAEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        with _undisturbed():
+        with _undisturbed(self._layers[0].bias):
             marked = [[self._marks.begin, *sentence, self._marks.end] for sentence in sentences]
             layers, state = self._run_from(marked, state)
             kept = np.concatenate([[False, *[True] * (len(row) - 2), False] for row in marked])
@@ -188,14 +188,15 @@ def _product_with(weight: Tensor, bias: Tensor | None) -> Product:
 
     def product(rows: Tensor) -> Tensor:
         out = rows.new_empty(1, 1, len(rows), factors.shape[2])
-        kernels.run_product(
-            rows.contiguous()[None],
-            factors,
-            bias,
-            out=out,
-            precision=PRECISIONS["float32"],
-            tiles=input_tiles(torch.float32),
-        )
+        with torch.cuda.device_of(out):
+            kernels.run_product(
+                rows.contiguous()[None],
+                factors,
+                bias,
+                out=out,
+                precision=PRECISIONS["float32"],
+                tiles=input_tiles(torch.float32),
+            )
         return out[0, 0]
 
     return product
@@ -218,7 +219,15 @@ def _stacked(state: BiLMState) -> SpanState:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Give tensors that outlive an inference mode of the caller, in types of our own choice."""
-    with torch.inference_mode(False), torch.no_grad(), torch.autocast("cuda", enabled=False):
+def _undisturbed(weight: Tensor) -> Iterator[None]:
+    """Give tensors that outlive an inference mode of the caller, in types of our own choice.
+
+    Kernels and graphs are launched on the GPU that is current, so the model's own becomes it.
+    """
+    with (
+        torch.inference_mode(False),
+        torch.no_grad(),
+        torch.autocast("cuda", enabled=False),
+        torch.cuda.device_of(weight),
+    ):
         yield
