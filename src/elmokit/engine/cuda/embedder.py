@@ -188,7 +188,7 @@ def _product_with(weight: Tensor, bias: Tensor | None) -> Product:
 
     def product(rows: Tensor) -> Tensor:
         out = rows.new_empty(1, 1, len(rows), factors.shape[2])
-        with torch.cuda.device_of(out):
+        with torch.cuda.device_of(out):  # type: ignore[no-untyped-call]
             kernels.run_product(
                 rows.contiguous()[None],
                 factors,
@@ -228,6 +228,6 @@ def _undisturbed(weight: Tensor) -> Iterator[None]:
         torch.inference_mode(False),
         torch.no_grad(),
         torch.autocast("cuda", enabled=False),
-        torch.cuda.device_of(weight),
+        torch.cuda.device_of(weight),  # type: ignore[no-untyped-call]
     ):
         yield
