@@ -178,8 +178,10 @@ def report(facts: dict[str, Any], command: str) -> str:
         f"The LSTMs cost {operations(ModelConfig()) / 1e6:.0f} MFLOP a token; sentences have "
         f"{LENGTH} tokens; medians of {PASSES} passes. Shares are of the rate that this GPU's own "
         "product reaches at the recurrent shape, (B x 512)(512 x 16384) for both directions, in "
-        "the same precision. AllenNLP's figures are those of the project's plan, for the LSTMs "
-        "alone.",
+        "the same precision. The first input product is counted for every token although it is "
+        "made once for a distinct word, and float32 here is three products of TF32 against the "
+        "library's plain ones, so a share can exceed 100%. AllenNLP's figures are those of the "
+        "project's plan, for the LSTMs alone.",
         "",
         "| precision | sentences in a call | tokens/s | TFLOP/s | own product, TFLOP/s | share |"
         " x AllenNLP 0.9 |",
