@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from elmokit.config import Marks
+from elmokit.engine.marked import with_marks
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMOutput, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
@@ -53,7 +54,7 @@ class Runner:
 
         ``cached=False`` computes every word, for an encoder whose weights change.
         """
-        marked = [[self.marks.begin, *sentence, self.marks.end] for sentence in sentences]
+        marked = with_marks(sentences, self.marks)
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(word, len(numbers)) for word in row] for row in marked]
         words = list(numbers)

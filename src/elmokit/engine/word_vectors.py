@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from elmokit.engine.transfer import to_device
+from elmokit.engine.undisturbed import undisturbed
 from elmokit.nn.token_encoder import TokenEncoder
 from elmokit.text.token_indexer import TokenIndexer
 
@@ -91,12 +92,7 @@ class WordVectors:
     def look_up(self, words: Sequence[str]) -> LookedUp:
         """Find the vectors of words, computing those that are not known."""
         # What is kept must outlive the caller's inference mode and must not depend on its autocast.
-        device_type = next(self._token_encoder.parameters()).device.type
-        with (
-            torch.inference_mode(False),
-            torch.no_grad(),
-            torch.autocast(device_type, enabled=False),
-        ):
+        with undisturbed(next(self._token_encoder.parameters())):
             return self._look_up(words)
 
     def _look_up(self, words: Sequence[str]) -> LookedUp:

@@ -3,8 +3,7 @@
 N tokens of all sentences, U distinct words, P size of a direction, L LSTM layers
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
@@ -16,7 +15,9 @@ from elmokit.engine.cpu.lone_sentence import LoneSentence
 from elmokit.engine.cpu.lstm import Stack
 from elmokit.engine.cpu.products import product_with, worthwhile
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
+from elmokit.engine.marked import places_of_words, with_marks
 from elmokit.engine.ragged import RaggedBatch, Reading
+from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
@@ -64,12 +65,13 @@ class CPUEmbedder:
                 if _step_bytes(bilm, dtype) <= SMALL_STEP
                 else None
             )
+        self._weight = next(bilm.parameters())
         self._marks = marks
         self._begun: tuple[BiLMState, BiLMState] | None = None
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
-        with _undisturbed():
+        with undisturbed(self._weight):
             layers, _ = self._run(sentences, self._after_marks(start))
             return layers
 
@@ -77,11 +79,10 @@ class CPUEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        with _undisturbed():
-            marked = [[self._marks.begin, *sentence, self._marks.end] for sentence in sentences]
-            layers, state = self._run(marked, state)
-            kept = torch.tensor([word for row in marked for word in _is_between_marks(row)])
-            return [layer[kept] for layer in layers], state
+        with undisturbed(self._weight):
+            layers, state = self._run(with_marks(sentences, self._marks), state)
+            places = torch.from_numpy(places_of_words(sentences))
+            return [layer[places] for layer in layers], state
 
     def _run(
         self, sentences: Sequence[Sequence[str]], state: BiLMState
@@ -139,14 +140,3 @@ def _run_direction(
 
 def _take_rows(state: LSTMState, rows: Tensor) -> LSTMState:
     return LSTMState(state.cell[:, rows], state.hidden[:, rows])
-
-
-def _is_between_marks(row: Sequence[str]) -> list[bool]:
-    return [False, *[True] * (len(row) - 2), False]
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Give tensors that outlive an inference mode of the caller, in types of our own choice."""
-    with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
-        yield

@@ -5,6 +5,7 @@ no rows, and the first product in bfloat16 or int8 ends the process with an ille
 """
 
 import os
+from itertools import takewhile
 from pathlib import Path
 
 CPU_FACTS = Path("/proc/cpuinfo")
@@ -47,7 +48,8 @@ def has_fast_bfloat16(facts: Path = CPU_FACTS) -> bool:
 def _described(facts: Path) -> dict[str, str]:
     try:
         with facts.open(encoding="utf-8") as lines:
-            return dict(_named(line) for line in lines)
+            # One processor's, up to the empty line: the others are alike.
+            return dict(_named(line) for line in takewhile(str.strip, lines))
     except OSError:  # not Linux, where nothing of the kind is known
         return {}
 

@@ -7,11 +7,9 @@ B sentences, N tokens of all sentences, U distinct words, P size of a direction,
 D directions
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import chain
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,7 +21,9 @@ from elmokit.engine.cuda.span import SpanRunner, SpanState
 from elmokit.engine.cuda.tiling import input_tiles
 from elmokit.engine.cuda.weights import layer_weights
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder, Product
+from elmokit.engine.marked import places_of_words, with_marks
 from elmokit.engine.transfer import to_device
+from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState
@@ -81,7 +81,7 @@ class CUDAEmbedder:
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
-        with _undisturbed(self._layers[0].bias):
+        with undisturbed(self._layers[0].bias):
             begun = self._after_marks(start)
             return self._run(sentences, lambda spans, some: spans.put(begun, len(some)))
 
@@ -89,11 +89,9 @@ class CUDAEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        with _undisturbed(self._layers[0].bias):
-            marked = [[self._marks.begin, *sentence, self._marks.end] for sentence in sentences]
-            layers, state = self._run_from(marked, state)
-            kept = np.concatenate([[False, *[True] * (len(row) - 2), False] for row in marked])
-            places = to_device(kept.nonzero()[0], layers[0].device)
+        with undisturbed(self._layers[0].bias):
+            layers, state = self._run_from(with_marks(sentences, self._marks), state)
+            places = to_device(places_of_words(sentences), layers[0].device)
             return [layer[places] for layer in layers], state
 
     def _run_from(
@@ -188,15 +186,14 @@ def _product_with(weight: Tensor, bias: Tensor | None) -> Product:
 
     def product(rows: Tensor) -> Tensor:
         out = rows.new_empty(1, 1, len(rows), factors.shape[2])
-        with torch.cuda.device_of(out):  # type: ignore[no-untyped-call]
-            kernels.run_product(
-                rows.contiguous()[None],
-                factors,
-                bias,
-                out=out,
-                precision=PRECISIONS["float32"],
-                tiles=input_tiles(torch.float32),
-            )
+        kernels.run_product(
+            rows.contiguous()[None],
+            factors,
+            bias,
+            out=out,
+            precision=PRECISIONS["float32"],
+            tiles=input_tiles(torch.float32),
+        )
         return out[0, 0]
 
     return product
@@ -216,18 +213,3 @@ def _stacked(state: BiLMState) -> SpanState:
         torch.stack([part.cell for part in state], dim=1),
         torch.stack([part.hidden for part in state], dim=1),
     )
-
-
-@contextmanager
-def _undisturbed(weight: Tensor) -> Iterator[None]:
-    """Give tensors that outlive an inference mode of the caller, in types of our own choice.
-
-    Kernels and graphs are launched on the GPU that is current, so the model's own becomes it.
-    """
-    with (
-        torch.inference_mode(False),
-        torch.no_grad(),
-        torch.autocast("cuda", enabled=False),
-        torch.cuda.device_of(weight),  # type: ignore[no-untyped-call]
-    ):
-        yield

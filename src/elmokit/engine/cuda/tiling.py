@@ -1,4 +1,4 @@
-"""How products are cut for the kernels, as measured on an H200 (benchmarks/results/cuda.md)."""
+"""How products are cut for the kernels: what was fastest on an H200 at the original size."""
 
 import torch
 
