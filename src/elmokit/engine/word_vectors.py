@@ -17,6 +17,8 @@ from elmokit.nn.token_encoder import TokenEncoder
 from elmokit.text.token_indexer import TokenIndexer
 
 DEFAULT_CAPACITY_BYTES = 256 * 2**20
+# About what Python needs for a word beside its vector: the string, its slot, their tables.
+BYTES_PER_WORD = 200
 # The convolutions of one word of the original model need about 0.4 MB.
 WORDS_AT_ONCE = 512
 
@@ -153,7 +155,8 @@ class WordVectors:
 
     def _capacity(self) -> int:
         weight = next(self._token_encoder.parameters())
-        return self._capacity_bytes // (self._token_encoder.output_dim * weight.element_size())
+        vector = self._token_encoder.output_dim * weight.element_size()
+        return self._capacity_bytes // (vector + BYTES_PER_WORD)
 
     def _forget_if_the_encoder_moved(self) -> None:
         weight = next(self._token_encoder.parameters())

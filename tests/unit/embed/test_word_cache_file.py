@@ -10,6 +10,7 @@ import elmokit
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.word_cache_file import FILE_NAME
 from elmokit.errors import FormatError
+from elmokit.engine.word_vectors import BYTES_PER_WORD
 from elmokit.pretrained.untrained import untrained_checkpoint
 
 SENTENCES = [["the", "cat", "\ud800", "고양이"], ["a", "", "mat", "\n"]]
@@ -66,7 +67,7 @@ def test_an_empty_cache_is_written_and_read(tmp_path: Path) -> None:
 
 def test_more_words_than_there_is_room_for() -> None:
     vectors = Elmo(untrained_checkpoint(), device="cpu").embedder.word_vectors
-    vectors._capacity_bytes = 3 * 32 * 4
+    vectors._capacity_bytes = 3 * (32 * 4 + BYTES_PER_WORD)
     vectors.learn(list("abcde"), torch.arange(5.0)[:, None].expand(5, 32))
     assert vectors.known()[0] == ["c", "d", "e"]
     assert vectors(["e"])[0, 0] == 4

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from elmokit.embed.elmo import Elmo
 from elmokit.engine.cpu.embedder import CPUEmbedder
-from elmokit.engine.word_vectors import WORDS_AT_ONCE, WordVectors
+from elmokit.engine.word_vectors import BYTES_PER_WORD, WORDS_AT_ONCE, WordVectors
 from elmokit.pretrained.untrained import untrained_checkpoint
 
-VECTOR_BYTES = 32 * 4  # the bundled model's token vectors: 32 float32 numbers
+VECTOR_BYTES = 32 * 4  # the untrained model's token vectors: 32 float32 numbers
+WORD_BYTES = VECTOR_BYTES + BYTES_PER_WORD
 
 
 class Counter:
@@ -56,7 +57,7 @@ def portions(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def vectors_with_room_for(elmo: Elmo, words: int) -> WordVectors:
     return WordVectors(
-        elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=words * VECTOR_BYTES + 1
+        elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=words * WORD_BYTES + 1
     )
 
 
@@ -157,7 +158,7 @@ def test_embedding_with_a_cache_that_holds_next_to_nothing(elmo: Elmo) -> None:
     sentences = text(200, 60)
     expected = elmo.embed(sentences)
     elmo.embedder = CPUEmbedder(
-        elmo.bilm, indexer=elmo.indexer, marks=elmo.config.marks, cache_bytes=10 * VECTOR_BYTES
+        elmo.bilm, indexer=elmo.indexer, marks=elmo.config.marks, cache_bytes=10 * WORD_BYTES
     )
     for before, after in zip(expected, elmo.embed(sentences, batch_tokens=64), strict=True):
         np.testing.assert_allclose(before, after, atol=1e-6, rtol=1e-6)
@@ -197,3 +198,11 @@ def test_the_table_keeps_within_its_bytes(elmo: Elmo, capacity: int, asked: int)
         words([f"word{i}" for i in range(first, first + 5)])
     assert words._table is not None
     assert words._table.nbytes <= capacity * VECTOR_BYTES + 1
+
+
+def test_room_is_counted_with_what_python_needs_for_a_word(elmo: Elmo) -> None:
+    vectors = WordVectors(elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=100 * VECTOR_BYTES)
+    for number in range(100):
+        vectors([f"word{number}"])
+    assert len(vectors) * (VECTOR_BYTES + BYTES_PER_WORD) <= 100 * VECTOR_BYTES
+    assert len(vectors) == 100 * VECTOR_BYTES // (VECTOR_BYTES + BYTES_PER_WORD)
