@@ -1,0 +1,1 @@
+"""The six tasks of the ELMo paper, with and without ELMo."""

@@ -1,0 +1,1 @@
+"""Parts that several task models are made of."""

@@ -1,0 +1,1 @@
+"""What a token's vector is put together from."""

@@ -1,0 +1,89 @@
+"""Reading data of tasks, so that whatever is wrong with them is said with file and line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from elmokit.corpus.archives import ArchiveError, unpacked
+from elmokit.errors import FormatError
+from elmokit.files import looks_like, open_input
+
+
+def read_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Give numbered lines without their ends; the file may be compressed."""
+    with open_input(file) as stream:
+        number = 0
+        try:
+            for number, line in enumerate(unpacked(stream, file.name), start=1):
+                yield number, line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise problem(file, number, f"is no UTF-8 text ({error.reason})") from error
+        except ArchiveError as error:
+            raise FormatError(file, str(error)) from error
+    if number == 0:
+        raise FormatError(file, "holds no data", found=looks_like(file))
+
+
+def read_records(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give the JSON objects of a file with one a line, and the numbers of their lines."""
+    for number, line in read_lines(file):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise problem(file, number, f"is no JSON ({error})") from error
+        if not isinstance(record, dict):
+            raise problem(file, number, f"expected a JSON object, found {_short(record)}")
+        yield number, record
+
+
+def string_field(file: Path, number: int, record: dict[str, Any], name: str) -> str:
+    """Give a field that must be a string."""
+    text: str = _field(file, number, record, name, "a string", lambda v: isinstance(v, str))
+    return text
+
+
+def tokens_field(file: Path, number: int, record: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Give a field that must be a list of tokens: strings that are not empty, at least one."""
+    tokens = _field(
+        file, number, record, name, "a list of tokens",
+        lambda v: isinstance(v, list) and v != [] and all(isinstance(t, str) and t for t in v),
+    )  # fmt: skip
+    return tuple(tokens)
+
+
+def span_of(file: Path, number: int, value: Any, tokens: int, name: str) -> tuple[int, int]:
+    """Give a span ``[first, last]``, both inside the tokens."""
+    is_pair = isinstance(value, list) and len(value) == 2
+    if not (is_pair and all(type(place) is int for place in value)):
+        raise problem(file, number, f"{name}: expected [first, last], found {_short(value)}")
+    first, last = value
+    if not 0 <= first <= last < tokens:
+        raise problem(file, number, f"{name}: a span within {tokens} tokens, found {value}")
+    return first, last
+
+
+def problem(file: Path, number: int, what: str) -> FormatError:
+    """Make an error about a line."""
+    return FormatError(file, f"line {number}: {what}")
+
+
+def _field(
+    file: Path, number: int, record: dict[str, Any], name: str, expected: str, holds: Any
+) -> Any:
+    if name not in record:
+        raise problem(
+            file, number, f"key {name!r} is missing; found {', '.join(map(repr, record))}"
+        )
+    if not holds(record[name]):
+        raise problem(
+            file, number, f"key {name!r}: expected {expected}, found {_short(record[name])}"
+        )
+    return record[name]
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
