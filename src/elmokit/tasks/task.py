@@ -3,19 +3,22 @@
 B examples of a batch, T tokens of the longest text, D size of an input vector
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor, nn
 
 from elmokit.tasks.settings import ModelSettings, TaskSettings
+from elmokit.text.tokenise import Token
 
 Tokens = Sequence[str]
 Labels = dict[str, Any]
 """What training data settle, such as the list of tags: plain JSON values."""
 Targets = dict[str, Tensor]
 """What a batch's loss is computed against, by name."""
+
+Tokenise = Callable[[str], Sequence[Token]]
 
 Example = TypeVar("Example")
 
@@ -76,7 +79,10 @@ class Task(Protocol[Example]):
         ...
 
     def targets(self, examples: Sequence[Example], labels: Labels) -> Targets:
-        """Make the tensors that the model is trained against; padding as the task likes it."""
+        """Make the tensors that the model is trained against; padding as the task likes it.
+
+        Examples of `parse` have no labels; for them only what `TaskModel.predict` needs is made.
+        """
         ...
 
     def build(
@@ -89,8 +95,8 @@ class Task(Protocol[Example]):
         """Give all figures of the task, in per cent, the deciding one among them."""
         ...
 
-    def parse(self, text: Any, tokenise: Any) -> Example:
-        """Make an example without labels from what a user asks about: see the task's own."""
+    def parse(self, text: Any, tokenise: Tokenise, labels: Labels) -> list[Example]:
+        """Make examples without labels from one thing a user asks about: see the task's own."""
         ...
 
     def answer(self, example: Example, prediction: Any) -> dict[str, Any]:
