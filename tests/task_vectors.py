@@ -55,7 +55,7 @@ def trained(
         optimiser.zero_grad()
         losses = model.losses(texts, targets)
         assert losses.shape == (len(examples),)
-        losses.mean().backward()
+        losses.mean().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     model.eval()
     with torch.no_grad():
