@@ -30,8 +30,9 @@ from elmokit.config import ModelConfig
 from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.lm.assemble import assemble
 from elmokit.lm.presets import Preset, changed, preset_named
-from elmokit.lm.pretrain import Conduct, loop_settings
+from elmokit.lm.pretrain import loop_settings
 from elmokit.lm.settings import TrainSettings
+from elmokit.training.conduct import Conduct
 from elmokit.training.distributed import World, own_device
 from elmokit.training.loop import Loop
 

@@ -10,7 +10,8 @@ import safetensors.torch
 
 from elmokit.errors import InputError
 from elmokit.lm.presets import changed, preset_named
-from elmokit.lm.pretrain import Conduct, pretrain
+from elmokit.lm.pretrain import pretrain
+from elmokit.training.conduct import Conduct
 from elmokit.training.run_lock import run_lock
 from integration.training_children import Nursery
 from integration.training_run import RECIPES, last_state, log_of, saved_steps, task

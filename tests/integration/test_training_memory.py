@@ -10,7 +10,8 @@ from elmokit.errors import InputError
 from elmokit.lm.assemble import settled
 from elmokit.lm.memory import check_memory, needed_bytes
 from elmokit.lm.presets import changed, preset_named
-from elmokit.lm.pretrain import Conduct, pretrain
+from elmokit.lm.pretrain import pretrain
+from elmokit.training.conduct import Conduct
 from integration.training_children import Nursery
 from integration.training_run import task
 

@@ -147,7 +147,8 @@ def train(
     NaN, ``trick`` one of `TRICKS`; ``trace`` is a file for all points that were passed.
     """
     from elmokit.lm.presets import changed, preset_named
-    from elmokit.lm.pretrain import Conduct, pretrain
+    from elmokit.lm.pretrain import pretrain
+    from elmokit.training.conduct import Conduct
 
     fate = Fate(Path(folder), die or {})
     fate.watch()

@@ -8,8 +8,9 @@ import pytest
 from elmokit.config import CharacterConfig, ModelConfig
 from elmokit.corpus.prepare import prepare
 from elmokit.lm.presets import Preset, with_word_input
-from elmokit.lm.pretrain import Conduct, Outcome, pretrain
+from elmokit.lm.pretrain import Outcome, pretrain
 from elmokit.lm.settings import TrainSettings
+from elmokit.training.conduct import Conduct
 
 TRAIN = Path(__file__).resolve().parents[3] / "shared/fixtures/bilm-tf/train"
 

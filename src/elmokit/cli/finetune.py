@@ -78,7 +78,7 @@ def command(
     from elmokit.embed.load import read_checkpoint
     from elmokit.errors import InputError
     from elmokit.lm.finetune import DomainText, finetune, perplexities, recipe_for
-    from elmokit.lm.pretrain import Conduct
+    from elmokit.training.conduct import Conduct
     from elmokit.training.distributed import is_first_process
 
     if keep_vocabulary and new_words:

@@ -53,7 +53,8 @@ def command(
     On several GPUs or machines: torchrun --nproc-per-node 4 -m elmokit.cli train ...
     """
     from elmokit.lm.presets import changed, preset_named, with_word_input
-    from elmokit.lm.pretrain import Conduct, pretrain
+    from elmokit.lm.pretrain import pretrain
+    from elmokit.training.conduct import Conduct
     from elmokit.training.distributed import is_first_process
 
     chosen = preset_named(preset)

@@ -142,6 +142,14 @@ class ElmoLayer(nn.Module):
 
     def forward(self, inputs: Tensor | Sequence[Sequence[str]]) -> ElmoLayerOutput:
         """Give ``mixes`` representations (B, T, D) and the mask (B, T)."""
+        layers, mask = self.layers(inputs)
+        representations = [
+            self.dropout(mix(layers, mask) * mask[:, :, None]) for mix in self._scalar_mixes()
+        ]
+        return ElmoLayerOutput(representations, mask)
+
+    def layers(self, inputs: Tensor | Sequence[Sequence[str]]) -> tuple[list[Tensor], Tensor]:
+        """Give the layers (B, T, D) before they are mixed, zero at padding, and the mask (B, T)."""
         with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
             output, lengths = self._run(inputs)
         # Ids keep the width they were padded to, so that labels padded alike still fit.
@@ -153,10 +161,7 @@ class ElmoLayer(nn.Module):
             F.pad(layer, (0, 0, 0, missing))[:, 1 : longest + 1] * mask[:, :, None]
             for layer in output.layers
         ]
-        representations = [
-            self.dropout(mix(layers, mask) * mask[:, :, None]) for mix in self._scalar_mixes()
-        ]
-        return ElmoLayerOutput(representations, mask)
+        return layers, mask
 
     def _run(self, inputs: Any) -> tuple[BiLMOutput, Tensor]:
         """Run the biLM; the outputs include the marks, the lengths do not."""

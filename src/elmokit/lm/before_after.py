@@ -13,10 +13,10 @@ from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.new_words import BIAS, WEIGHT, Extended, in_old_order
 from elmokit.lm.output_layer import output_layer
 from elmokit.lm.pooled_softmax import PooledSoftmax
-from elmokit.lm.pretrain import Conduct
 from elmokit.nn.softmax import LanguageModelSoftmax
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.training.conduct import Conduct
 from elmokit.training.distributed import is_first_process, own_device
 from elmokit.training.journal import LiveLine
 

@@ -38,13 +38,12 @@ from elmokit.lm.output_layer import output_layer
 from elmokit.lm.presets import Preset, changed
 from elmokit.lm.pretrain import (
     RESULT_FILE,
-    Conduct,
     Outcome,
-    locked_run,
     pretrain_holding_lock,
 )
 from elmokit.lm.settings import TrainSettings
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.training.conduct import Conduct, locked_run
 from elmokit.training.distributed import is_first_process, process_count
 from elmokit.training.journal import LiveLine
 

@@ -92,6 +92,16 @@ class BiLMLearner:
         return self._parameters
 
     @property
+    def done(self) -> bool:
+        """A biLM is trained as long as its schedule says."""
+        return False
+
+    @property
+    def item(self) -> str:
+        """What is counted."""
+        return "tokens"
+
+    @property
     def items_per_step(self) -> int:
         """Tokens that each direction reads in a step, over all processes."""
         return self.settings.rows * self.settings.window
@@ -110,6 +120,9 @@ class BiLMLearner:
             losses, self._states[part] = self._part_gradients(step, part, batch, scale)
             total += losses
         return dict(zip(LOSS_NAMES, total / parts, strict=True))
+
+    def after(self, step: int) -> None:
+        """Held-out text is looked at when training has ended."""
 
     def observations(self) -> Mapping[str, float]:
         """Give the largest values that the LSTMs carry."""

@@ -2,8 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from torch import Tensor
 
 from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.engine.runner import Runner
-from elmokit.errors import InputError
 from elmokit.files import replacing_file, sha256_of, write_json, write_text
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
@@ -24,36 +21,14 @@ from elmokit.lm.language_model import LanguageModel
 from elmokit.lm.model_card import model_card
 from elmokit.lm.presets import Preset
 from elmokit.lm.settings import TrainSettings
+from elmokit.training.conduct import Conduct, locked_run
 from elmokit.training.distributed import own_device, world
 from elmokit.training.journal import LiveLine
 from elmokit.training.loop import Ending, Loop, LoopSettings
-from elmokit.training.run_lock import run_lock
 from elmokit.training.schedule import Schedule
 
 MODEL_FOLDER = "model"
 RESULT_FILE = "result.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Conduct:
-    """What changes nothing about the result of a run."""
-
-    device: str = "auto"
-    """``auto``, ``cpu`` or ``cuda``."""
-    save_every: int = 1000
-    """Steps between two checkpoints."""
-    keep: int = 2
-    """How many checkpoints are kept."""
-    log_every: int = 10
-    """Steps between two records of the log."""
-    minutes: float | None = None
-    """Save and end after so much time; started again the run goes on."""
-    tensorboard: bool = False
-    """Whether to write TensorBoard files too."""
-    fused: bool = True
-    """Whether to use the fast way of computing; the plain one is for comparison."""
-    quiet: bool = False
-    """Whether to say nothing while it runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,19 +76,6 @@ def pretrain(
             start=start,
             vectors=vectors,
         )
-
-
-@contextmanager
-def locked_run(run_folder: Path, conduct: Conduct) -> Iterator[None]:
-    """Have a run's folder for this run alone; where it is taken, all processes fail."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(run_lock(run_folder))
-        except InputError:
-            # The others wait for this one at the beginning of `pretrain_holding_lock`.
-            with world(own_device(conduct.device)) as everyone, everyone.together():
-                raise
-        yield
 
 
 def pretrain_holding_lock(

@@ -8,6 +8,22 @@ from typing import Any
 from elmokit.corpus.archives import ArchiveError, unpacked
 from elmokit.errors import FormatError
 from elmokit.files import looks_like, open_input
+from elmokit.text.tokenise import WordTokeniser
+
+Place = int | str
+"""Where something is wrong: the number of a line, or words such as ``article 3, paragraph 2``."""
+
+
+def split_choice(file: Path) -> tuple[Path, str | None]:
+    """Cut ``data.jsonl#train`` into the file and the split of it that is wanted.
+
+    Some files hold all splits, each record with a field ``split``. A file that is there under its
+    whole name is taken as it is; without a ``#`` there is no choice: None, all records.
+    """
+    name, mark, split = file.name.rpartition("#")
+    if not (mark and name and split) or file.exists():
+        return file, None
+    return file.with_name(name), split
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, str]]:
@@ -39,13 +55,13 @@ def read_records(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def string_field(file: Path, number: int, record: dict[str, Any], name: str) -> str:
+def string_field(file: Path, number: Place, record: dict[str, Any], name: str) -> str:
     """Give a field that must be a string."""
     text: str = _field(file, number, record, name, "a string", lambda v: isinstance(v, str))
     return text
 
 
-def tokens_field(file: Path, number: int, record: dict[str, Any], name: str) -> tuple[str, ...]:
+def tokens_field(file: Path, number: Place, record: dict[str, Any], name: str) -> tuple[str, ...]:
     """Give a field that must be a list of tokens: strings that are not empty, at least one."""
     tokens = _field(
         file, number, record, name, "a list of tokens",
@@ -54,7 +70,21 @@ def tokens_field(file: Path, number: int, record: dict[str, Any], name: str) -> 
     return tuple(tokens)
 
 
-def span_of(file: Path, number: int, value: Any, tokens: int, name: str) -> tuple[int, int]:
+def words_field(file: Path, number: Place, record: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Give the tokens of a field that is a list of them, or a text, which is then tokenised."""
+    value = _field(
+        file, number, record, name, "a text or a list of tokens",
+        lambda v: isinstance(v, str | list),
+    )  # fmt: skip
+    if isinstance(value, list):
+        return tokens_field(file, number, record, name)
+    tokens = tuple(WordTokeniser().words(value))
+    if not tokens:
+        raise problem(file, number, f"key {name!r}: expected at least one word, found {value!r}")
+    return tokens
+
+
+def span_of(file: Path, number: Place, value: Any, tokens: int, name: str) -> tuple[int, int]:
     """Give a span ``[first, last]``, both inside the tokens."""
     is_pair = isinstance(value, list) and len(value) == 2
     if not (is_pair and all(type(place) is int for place in value)):
@@ -65,13 +95,13 @@ def span_of(file: Path, number: int, value: Any, tokens: int, name: str) -> tupl
     return first, last
 
 
-def problem(file: Path, number: int, what: str) -> FormatError:
-    """Make an error about a line."""
-    return FormatError(file, f"line {number}: {what}")
+def problem(file: Path, number: Place, what: str) -> FormatError:
+    """Make an error about a line, or about another place in the file."""
+    return FormatError(file, f"{f'line {number}' if isinstance(number, int) else number}: {what}")
 
 
 def _field(
-    file: Path, number: int, record: dict[str, Any], name: str, expected: str, holds: Any
+    file: Path, number: Place, record: dict[str, Any], name: str, expected: str, holds: Any
 ) -> Any:
     if name not in record:
         raise problem(

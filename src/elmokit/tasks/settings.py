@@ -62,6 +62,8 @@ class InputSettings(ConfigFields):
     """Size of learnt vectors where no file is given."""
     train_vectors: bool = False
     """Whether the vectors of the file are trained too; words that it lacks always are."""
+    most_vectors: int = 100_000
+    """How many words of the file are kept, besides those that the data hold."""
     min_count: int = 2
     """How often a word that the file lacks must occur in the training data to get a vector."""
     word_dropout: float = 0.0
@@ -90,7 +92,15 @@ class InputSettings(ConfigFields):
     """Whether the biLM is trained too; then its layers cannot be computed once."""
 
     def __post_init__(self) -> None:
-        _require(self, "above 0", lambda v: v > 0, "vector_dim", "min_count", "character_dim")
+        _require(
+            self,
+            "above 0",
+            lambda v: v > 0,
+            "vector_dim",
+            "most_vectors",
+            "min_count",
+            "character_dim",
+        )
         _require(self, "0 or more", lambda v: v >= 0, "elmo_l2")
         _require(self, "0 up to but not 1", lambda v: 0 <= v < 1, "word_dropout", "dropout",
                  "elmo_dropout")  # fmt: skip

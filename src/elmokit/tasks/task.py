@@ -57,6 +57,8 @@ class Task(Protocol[Example]):
     """As in a table."""
     metric: str
     """The key of `score` that decides which epoch is best: higher is better."""
+    answers_once: bool
+    """Whether `parse` always makes exactly one example, as most tasks do."""
 
     def defaults(self) -> TaskSettings:
         """Give the recipe that is used unless told otherwise."""

@@ -46,8 +46,16 @@ class Learner(Protocol):
         """What is trained, by name."""
 
     @property
+    def done(self) -> bool:
+        """Whether the run ends here, before the schedule does."""
+
+    @property
+    def item(self) -> str:
+        """What is counted, as ``tokens``."""
+
+    @property
     def items_per_step(self) -> int:
-        """How many tokens or examples all processes see in a step."""
+        """How many of them all processes see in a step."""
 
     @property
     def steps_per_epoch(self) -> int:
@@ -55,6 +63,9 @@ class Learner(Protocol):
 
     def gradients(self, step: int) -> Mapping[str, Tensor]:
         """Leave this process's gradients in the parameters and give its losses by name."""
+
+    def after(self, step: int) -> None:
+        """Do what is due when ``step`` steps are done, such as to look at held-out data."""
 
     def observations(self) -> Mapping[str, float]:
         """Give more facts for the log, such as the largest values of a state."""
@@ -169,7 +180,7 @@ class Loop:
         """Train until the end, a signal, or the time limit; in any case everything is saved."""
         steps = self.settings.schedule.steps
         with stop_wish() as wish:
-            while self.step < steps:
+            while self.step < steps and not self.learner.done:
                 wishes = self.world.of_all([wish.stop, self._late()])
                 stop, late = (any(column) for column in zip(*wishes, strict=True))
                 if stop or late:
@@ -177,6 +188,7 @@ class Loop:
                     self.journal.close()
                     return "stopped" if stop else "out of time"
                 self.advance()
+                self.learner.after(self.step)
                 if self.step % self.settings.log_every == 0 or self.step == steps:
                     self._log()
                 if self.step % self.settings.save_every == 0:
@@ -282,7 +294,7 @@ class Loop:
         self._mark, self._sums, self._summed = (now, self.step), {}, 0
         if self.world.is_first:
             self.journal.write(record)
-            self.line.show(_as_line(record, self.settings.schedule.steps))
+            self.line.show(_as_line(record, self.settings.schedule.steps, self.learner.item))
 
     def _late(self) -> bool:
         minutes = self.settings.minutes
@@ -310,12 +322,12 @@ def _leaves(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return leaves
 
 
-def _as_line(record: Mapping[str, float | int], steps: int) -> str:
+def _as_line(record: Mapping[str, float | int], steps: int, item: str) -> str:
     losses = " ".join(f"{k[:-5]} {v:.3f}" for k, v in record.items() if k.endswith("_loss"))
     return (
         f"step {record['step']}/{steps} epoch {record['epoch']:.2f} loss {losses} "
         f"rate {record['learning_rate']:.2e} gradient {record['gradient_norm']:.2f} "
-        f"{record['items_per_second']:,.0f} tokens/s {_duration(record['seconds_left'])} left"
+        f"{record['items_per_second']:,.0f} {item}/s {_duration(record['seconds_left'])} left"
     )
 
 

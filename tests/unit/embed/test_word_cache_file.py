@@ -9,8 +9,8 @@ import torch
 import elmokit
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.word_cache_file import FILE_NAME
-from elmokit.errors import FormatError
 from elmokit.engine.word_vectors import BYTES_PER_WORD
+from elmokit.errors import FormatError
 from elmokit.pretrained.untrained import untrained_checkpoint
 
 SENTENCES = [["the", "cat", "\ud800", "고양이"], ["a", "", "mat", "\n"]]

@@ -8,8 +8,9 @@ from elmokit.corpus.prepare import prepare
 from elmokit.formats import native
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.lm.presets import Preset
-from elmokit.lm.pretrain import Conduct, pretrain
+from elmokit.lm.pretrain import pretrain
 from elmokit.lm.settings import TrainSettings
+from elmokit.training.conduct import Conduct
 
 QUIET = Conduct(device="cpu", quiet=True, log_every=5)
 

@@ -1,0 +1,14 @@
+"""Telling biLMs apart by their weights."""
+
+import hashlib
+
+from elmokit.embed.elmo import Elmo
+
+
+def elmo_identity(elmo: Elmo) -> str:
+    """Give a digest of a biLM's weights."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(elmo.bilm.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

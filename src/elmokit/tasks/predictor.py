@@ -1,0 +1,76 @@
+"""A trained task model that people use: things in, answers out."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from elmokit.errors import InputError
+from elmokit.tasks.assemble import layer_store, texts_of
+from elmokit.tasks.evaluate import predictions_of
+from elmokit.tasks.task_folder import TrainedTask, read_task
+from elmokit.text.tokenise import WordTokeniser
+
+
+class Predictor:
+    """Answers by a trained model; make one with `elmokit.tasks.load`."""
+
+    def __init__(self, trained: TrainedTask) -> None:
+        self.trained = trained
+        self.task = trained.task
+        self._tokenise = WordTokeniser() if trained.elmo is None else trained.elmo.tokeniser
+
+    def __repr__(self) -> str:
+        elmo = self.trained.elmo_name or "no ELMo"
+        return f"Predictor({self.task.name!r}, {elmo}, device={str(self.trained.network.device)!r})"
+
+    def predict(self, inputs: Iterable[Any]) -> list[Any]:
+        """Give an answer, plain JSON values, for each input, in the way of its task.
+
+        A text that asks for several answers, as one with several predicates does, gets a list.
+        """
+        if isinstance(inputs, str | Mapping):
+            raise InputError(f"inputs: expected a list of inputs, found one alone: {inputs!r:.80}")
+        labels = self.trained.labels
+        parsed = [self.task.parse(one, self._tokenise, labels) for one in inputs]
+        numbered = [(number, one) for number, group in enumerate(parsed) for one in group]
+        examples = [example for _, example in numbered]
+        found = self._predictions(examples)
+        answers: list[list[Any]] = [[] for _ in parsed]
+        for number, pairs in groupby(zip(numbered, found, strict=True), key=lambda p: p[0][0]):
+            answers[number] = [self.task.answer(one, prediction) for (_, one), prediction in pairs]
+        single = self.task.answers_once
+        return [group[0] if single else group for group in answers]
+
+    def evaluate(self, file: str | Path) -> dict[str, float]:
+        """Give the task's figures on a file of its format."""
+        examples = self.task.read(Path(file))
+        self.task.check(examples, self.trained.labels, Path(file))
+        return dict(self.task.score(examples, self._predictions(examples)))
+
+    def mix_weights(self) -> dict[str, list[float]]:
+        """Give the learnt weights of ELMo's layers by place, and the scale last."""
+        return self.trained.network.token_vectors.mix_weights()
+
+    def _predictions(self, examples: list[Any]) -> list[Any]:
+        if not examples:
+            return []
+        trained, network = self.trained, self.trained.network
+        network.store = layer_store(trained.elmo, trained.settings, device=network.device)
+        if network.store is not None:
+            network.store.add(texts_of(self.task, examples))
+        one_by_one = trained.settings.recipe.batch_size == 1
+        try:
+            return predictions_of(
+                network, self.task, examples, trained.labels, one_by_one=one_by_one
+            )
+        finally:
+            network.store = None
+
+
+def load(folder: str | Path, *, elmo: str | None = None, device: str = "auto") -> Predictor:
+    """Load a model that `elmo task train` wrote.
+
+    ``elmo`` says where the biLM is that it was trained with, if that has moved.
+    """
+    return Predictor(read_task(Path(folder), elmo=elmo, device=device))
