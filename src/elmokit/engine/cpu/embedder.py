@@ -13,7 +13,7 @@ from torch import Tensor
 from elmokit.config import Marks
 from elmokit.engine.cpu.lone_sentence import LoneSentence
 from elmokit.engine.cpu.lstm import Stack
-from elmokit.engine.cpu.products import product_with, worthwhile
+from elmokit.engine.cpu.products import rounded_product_with, worthwhile
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.marked import places_of_words, with_marks
 from elmokit.engine.ragged import RaggedBatch, Reading
@@ -54,7 +54,7 @@ class CPUEmbedder:
                 compute=FrozenWordEncoder(
                     bilm.token_encoder,
                     indexer,
-                    product_with=partial(product_with, dtype="float32"),
+                    product_with=partial(rounded_product_with, dtype="float32"),
                     group_lengths=GROUP_LENGTHS,
                     windows_at_once=WINDOWS_AT_ONCE,
                 ),

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmokit.engine.cpu.products import Product, product_with, worthwhile
+from elmokit.engine.cpu.products import product_with, rounded_product_with, worthwhile
 from elmokit.engine.ragged import RaggedBatch
 from elmokit.nn.projected_lstm import LSTMStack, LSTMState, ProjectedLSTM
 
@@ -34,7 +34,7 @@ class Layer:
 
     def __init__(self, layer: ProjectedLSTM, *, dtype: str) -> None:
         size = layer.hidden_dim
-        self.input: Product = product_with(
+        self.input = rounded_product_with(
             with_doubled_candidate(layer.input_weight),
             with_doubled_candidate(layer.gate_bias()),
             dtype=dtype,
@@ -141,7 +141,7 @@ def _looked_up(table: Tensor, tokens: Tensor) -> InputGates:
     return lambda first, end: table[tokens[first:end]]
 
 
-def _computed(product: Product, inputs: Tensor) -> InputGates:
+def _computed(product: Callable[[Tensor], Tensor], inputs: Tensor) -> InputGates:
     return lambda first, end: product(inputs[first:end])
 
 

@@ -7,6 +7,7 @@ another order: so a lone row goes through with a second one.
 B rows, I inputs, O outputs
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -18,6 +19,10 @@ from elmokit.errors import InputError
 
 # What oneDNN is told to expect when it chooses a layout.
 LIKELY_ROWS = 128
+# oneDNN keeps a kernel of its own, some hundreds of kilobytes, for each number of rows. Products
+# of any number of rows are padded to a multiple of this; those of a step, whose results are large
+# and whose numbers of rows are few, are not.
+ROWS_TOGETHER = 32
 
 
 class Product(Protocol):
@@ -127,6 +132,19 @@ class Int8Product:
 def worthwhile(dtype: str) -> str:
     """Give the type to compute in: a narrow one only where it is faster than float32."""
     return "float32" if dtype == "bfloat16" and not has_fast_bfloat16() else dtype
+
+
+def rounded_product_with(
+    weight: Tensor, bias: Tensor | None, *, dtype: str
+) -> Callable[[Tensor], Tensor]:
+    """Make a product for any number of rows, many of which share a kernel."""
+    product = product_with(weight, bias, dtype=dtype)
+
+    def rounded(rows: Tensor) -> Tensor:
+        missing = -len(rows) % ROWS_TOGETHER
+        return product(F.pad(rows, (0, 0, 0, missing)))[: len(rows)] if missing else product(rows)
+
+    return rounded
 
 
 def product_with(weight: Tensor, bias: Tensor | None, *, dtype: str) -> Product:
