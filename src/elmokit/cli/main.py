@@ -20,6 +20,7 @@ from elmokit.cli import (
     prepare,
     score,
     substitutes,
+    task,
     train,
     verify,
 )
@@ -64,6 +65,7 @@ app.command("evaluate")(evaluate.command)
 app.command("score")(score.command)
 app.command("substitutes")(substitutes.command)
 app.command("demo")(demo.command)
+app.add_typer(task.app, name="task")
 
 
 def run(arguments: list[str]) -> int:

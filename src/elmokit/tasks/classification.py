@@ -7,7 +7,7 @@ B examples of a batch, C classes
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -128,6 +128,12 @@ def asked_tokens(text: Any, tokenise: Tokenise, name: str) -> tuple[str, ...]:
     if not tokens:
         raise InputError(f"{name}: expected at least one word, found {text!r}")
     return tokens
+
+
+def shown_choice(answer: Mapping[str, Any]) -> str:
+    """Give ``label`` and its place in ``probabilities`` as people read them: ``good (83.1 %)``."""
+    label = answer["label"]
+    return f"{label} ({100 * answer['probabilities'][label]:.1f} %)"
 
 
 def _by_value(label: str) -> tuple[int, int, str]:

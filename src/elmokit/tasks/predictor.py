@@ -42,6 +42,11 @@ class Predictor:
         single = self.task.answers_once
         return [group[0] if single else group for group in answers]
 
+    def shown(self, answer: Any) -> str:
+        """Give an answer of `predict` as people read it."""
+        answers = [answer] if self.task.answers_once else answer
+        return "\n".join(self.task.show(one) for one in answers)
+
     def evaluate(self, file: str | Path) -> dict[str, float]:
         """Give the task's figures on a file of its format."""
         examples = self.task.read(Path(file))

@@ -104,3 +104,7 @@ class Task(Protocol[Example]):
     def answer(self, example: Example, prediction: Any) -> dict[str, Any]:
         """Give a prediction as plain JSON values, with the tokens it speaks of."""
         ...
+
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give what `answer` gave as people read it: a line or a few."""
+        ...

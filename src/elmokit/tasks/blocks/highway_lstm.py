@@ -39,21 +39,22 @@ class HighwayLSTM(nn.Module):
             values = values.to(torch.get_autocast_dtype(inputs.device.type))
         values = values.contiguous()
         turned = _turned(mask)  # (T, B)
+        kept = self._kept(values)  # (layers, B, H)
         with torch.autocast(inputs.device.type, enabled=False):
             for number, layer in enumerate(self.layers):
                 if number > 0:
                     values = _Turn.apply(values, turned)  # type: ignore[no-untyped-call]
-                values = layer(values, self._kept(values))
+                values = layer(values, None if kept is None else kept[number])
             if len(self.layers) % 2 == 0:
                 values = _Turn.apply(values, turned)  # type: ignore[no-untyped-call]
         return values.transpose(0, 1) * mask[:, :, None]
 
     def _kept(self, values: Tensor) -> Tensor | None:
-        """Give factors (B, H), 0 for a number that is dropped."""
+        """Give factors (layers, B, H), 0 for a number that is dropped."""
         if not self.training or self.dropout == 0.0:
             return None
         kept = torch.empty(
-            values.shape[1], self.hidden_dim, device=values.device,
+            len(self.layers), values.shape[1], self.hidden_dim, device=values.device,
             dtype=torch.promote_types(values.dtype, torch.float32),
         )  # fmt: skip
         return kept.bernoulli_(1 - self.dropout).div_(1 - self.dropout)

@@ -52,30 +52,28 @@ class _HighwayLayer(torch.autograd.Function):
         steps, rows, _ = inputs.shape
         size = recurrent_weight.shape[1]
         dtype = inputs.dtype
-        wide = torch.promote_types(dtype, torch.float32)
         at_input, recurrent = input_weight.to(dtype), recurrent_weight.to(dtype)
-        all_biases = torch.nn.functional.pad(bias.to(dtype), (0, size))  # (6H,)
-        gates = torch.addmm(all_biases, inputs.flatten(0, 1), at_input.t())
+        gates = inputs.flatten(0, 1) @ at_input.t()
         gates = gates.view(steps, rows, 6 * size)  # (T, B, 6H), activated step by step
-        cells = inputs.new_empty(steps + 1, rows, size, dtype=wide)  # (T+1, B, H)
-        hidden = inputs.new_empty(steps + 1, rows, size)  # (T+1, B, H)
-        cells[0] = 0.0
-        hidden[0] = 0.0
+        wide = torch.promote_types(dtype, torch.float32)
+        cells = inputs.new_empty(steps, rows, size, dtype=wide)  # (T, B, H)
+        hidden = inputs.new_empty(steps, rows, size)  # (T, B, H)
         if _has_kernels(gates):
             from elmokit.tasks.blocks import highway_recurrence_triton
 
-            highway_recurrence_triton.forward_(gates, cells, hidden, recurrent, kept)
+            highway_recurrence_triton.forward_(gates, cells, hidden, recurrent, bias, kept)
         else:
-            forward_(gates, cells, hidden, recurrent, kept)
+            forward_(gates, cells, hidden, recurrent, bias, kept)
         context.save_for_backward(inputs, at_input, recurrent, gates, cells, hidden, kept)
         context.types = input_weight.dtype, recurrent_weight.dtype, bias.dtype
-        return hidden[1:]
+        return hidden
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         inputs, at_input, recurrent, gates, cells, hidden, kept = context.saved_tensors
         input_type, recurrent_type, bias_type = context.types
+        rows = inputs.shape[1]
         grad_outputs = grad_outputs.to(gates.dtype).contiguous()
         if _has_kernels(gates):
             from elmokit.tasks.blocks import highway_recurrence_triton
@@ -91,33 +89,43 @@ class _HighwayLayer(torch.autograd.Function):
         return (
             grad_inputs,
             _wide_product(grads.t(), inputs.flatten(0, 1), input_type),
-            _wide_product(gated.t(), hidden[:-1].flatten(0, 1), recurrent_type),
+            # Nothing stands before the first step.
+            _wide_product(gated[rows:].t(), hidden[:-1].flatten(0, 1), recurrent_type),
             gated.sum(dim=0, dtype=bias_type),
             None,
         )
 
 
 def forward_(
-    gates: Tensor, cells: Tensor, hidden: Tensor, recurrent: Tensor, kept: Tensor | None
+    gates: Tensor,
+    cells: Tensor,
+    hidden: Tensor,
+    recurrent: Tensor,
+    bias: Tensor,
+    kept: Tensor | None,
 ) -> None:
     """Activate ``gates`` (T, B, 6H), which hold the inputs' part, and fill the states after them.
 
-    ``cells`` and ``hidden`` are (T+1, B, H) with the state before the first step in front.
+    ``cells`` and ``hidden`` are (T, B, H).
     """
     size = recurrent.shape[1]
     columns = recurrent.t()  # (H, 5H)
-    for step, all_parts in enumerate(gates.unbind(0)):
-        gated = all_parts[:, : 5 * size]
-        torch.addmm(gated, hidden[step], columns, out=gated)
-        all_parts[:, : 4 * size].sigmoid_()
-        all_parts[:, 4 * size : 5 * size].tanh_()
-        out, highway, into, forget, candidate, past = torch.split(all_parts, size, dim=1)
-        torch.mul(cells[step], forget, out=cells[step + 1])
-        cells[step + 1].addcmul_(into, candidate)
-        exposed = cells[step + 1].tanh().mul_(out).to(past.dtype)  # (B, H)
-        torch.lerp(past, exposed, highway, out=hidden[step + 1])
+    gates[:, :, : 5 * size] += bias
+    for step, parts in enumerate(gates.unbind(0)):
+        gated = parts[:, : 5 * size]
+        if step > 0:
+            torch.addmm(gated, hidden[step - 1], columns, out=gated)
+        parts[:, : 4 * size].sigmoid_()
+        parts[:, 4 * size : 5 * size].tanh_()
+        out, highway, into, forget, candidate, past = torch.split(parts, size, dim=1)
+        cell = cells[step]
+        torch.mul(into.to(cell.dtype), candidate, out=cell)
+        if step > 0:
+            cell.addcmul_(cells[step - 1], forget)
+        exposed = cell.tanh().mul_(out).to(past.dtype)  # (B, H)
+        torch.lerp(past, exposed, highway, out=hidden[step])
         if kept is not None:
-            hidden[step + 1] *= kept
+            hidden[step] *= kept
 
 
 def backward(
@@ -131,13 +139,14 @@ def backward(
     size = recurrent.shape[1]
     steps, rows, _ = gates.shape
     out, highway, into, forget, candidate, past = torch.split(gates.to(cells.dtype), size, dim=2)
-    squashed = cells[1:].tanh()  # (T, B, H)
+    squashed = cells.tanh()  # (T, B, H)
+    before = torch.nn.functional.pad(cells[:-1], (0, 0, 0, 0, 1, 0))  # (T, B, H)
     factors = torch.stack(
         [
             highway * squashed * out * (1 - out),
             (out * squashed - past) * highway * (1 - highway),
             candidate * into * (1 - into),
-            cells[:-1] * forget * (1 - forget),
+            before * forget * (1 - forget),
             into * (1 - candidate * candidate),
             1 - highway,
         ],

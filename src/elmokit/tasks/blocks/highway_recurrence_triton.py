@@ -39,7 +39,7 @@ def _wait(arrived, target):
 
 @triton.jit
 def _from_hidden(
-    left, weight, unit, has_row, has_unit,
+    left, weight, unit, has_left, has_unit,
     size: tl.constexpr, precision: tl.constexpr,
     tile_rows: tl.constexpr, tile_units: tl.constexpr, tile_depth: tl.constexpr,
 ):  # fmt: skip
@@ -53,7 +53,7 @@ def _from_hidden(
         has_place = depth + place < size
         there = has_place[:, None] & has_unit
         # Other programs wrote it: this one's own cache must not answer.
-        hidden = tl.load(left, has_row & has_place[None, :], other=0.0, cache_modifier=".cg")
+        hidden = tl.load(left, has_left & has_place[None, :], other=0.0, cache_modifier=".cg")
         part = tl.load(right, there, other=0.0)
         out = tl.dot(hidden, part, out, input_precision=precision)
         part = tl.load(right + size * size, there, other=0.0)
@@ -71,7 +71,7 @@ def _from_hidden(
 
 @triton.jit
 def _from_later(
-    left, weight, unit, has_row, has_unit,
+    left, weight, unit, has_left, has_unit,
     size: tl.constexpr, precision: tl.constexpr,
     tile_rows: tl.constexpr, tile_units: tl.constexpr, tile_depth: tl.constexpr,
 ):  # fmt: skip
@@ -82,7 +82,7 @@ def _from_later(
     grad = tl.zeros((tile_rows, tile_units), tl.float32)
     for depth in range(0, 5 * size, tile_depth):
         has_place = depth + place < 5 * size
-        later = tl.load(left, has_row & has_place[None, :], other=0.0, cache_modifier=".cg")
+        later = tl.load(left, has_left & has_place[None, :], other=0.0, cache_modifier=".cg")
         part = tl.load(right, has_place[:, None] & has_unit, other=0.0)
         grad = tl.dot(later, part, grad, input_precision=precision)
         left += tile_depth
@@ -92,7 +92,7 @@ def _from_later(
 
 @triton.jit(do_not_specialize=["first", "count", "rows"])
 def _forward_kernel(
-    gates, cells, hidden, weight, kept, arrived, first, count, rows,
+    gates, cells, hidden, weight, bias, kept, arrived, first, count, rows,
     size: tl.constexpr, has_kept: tl.constexpr, waits: tl.constexpr, precision: tl.constexpr,
     tile_rows: tl.constexpr, tile_units: tl.constexpr, tile_depth: tl.constexpr,
 ):  # fmt: skip
@@ -105,26 +105,38 @@ def _forward_kernel(
     here = at + unit[None, :]
     if has_kept:
         factor = tl.load(kept + here, inside, other=0.0)
-    state = hidden + first.to(tl.int64) * rows * size
-    cell = cells + first.to(tl.int64) * rows * size + here
+    out_bias = tl.load(bias + unit, unit < size, other=0.0)[None, :]
+    highway_bias = tl.load(bias + size + unit, unit < size, other=0.0)[None, :]
+    into_bias = tl.load(bias + 2 * size + unit, unit < size, other=0.0)[None, :]
+    forget_bias = tl.load(bias + 3 * size + unit, unit < size, other=0.0)[None, :]
+    candidate_bias = tl.load(bias + 4 * size + unit, unit < size, other=0.0)[None, :]
+    # Of the step before; masks keep the first step from reading it.
+    state = hidden + (first.to(tl.int64) - 1) * rows * size
+    cell = cells + (first.to(tl.int64) - 1) * rows * size + here
     gate = gates + first.to(tl.int64) * rows * 6 * size + 6 * at + unit[None, :]
     for turn in range(count):
+        has_before = (row < tl.where(first + turn > 0, rows, 0))[:, None]
         out, highway, into, forget, candidate = _from_hidden(
-            state + at, weight, unit, has_row, has_unit,
+            state + at, weight, unit, has_before, has_unit,
             size, precision, tile_rows, tile_units, tile_depth,
         )  # fmt: skip
-        out = tl.sigmoid(out + tl.load(gate, inside, other=0.0).to(tl.float32))
-        highway = tl.sigmoid(highway + tl.load(gate + size, inside, other=0.0).to(tl.float32))
-        into = tl.sigmoid(into + tl.load(gate + 2 * size, inside, other=0.0).to(tl.float32))
-        forget = tl.sigmoid(forget + tl.load(gate + 3 * size, inside, other=0.0).to(tl.float32))
-        candidate = _tanh(candidate + tl.load(gate + 4 * size, inside, other=0.0).to(tl.float32))
+        out += tl.load(gate, inside, other=0.0).to(tl.float32)
+        highway += tl.load(gate + size, inside, other=0.0).to(tl.float32)
+        into += tl.load(gate + 2 * size, inside, other=0.0).to(tl.float32)
+        forget += tl.load(gate + 3 * size, inside, other=0.0).to(tl.float32)
+        candidate += tl.load(gate + 4 * size, inside, other=0.0).to(tl.float32)
+        out = tl.sigmoid(out + out_bias)
+        highway = tl.sigmoid(highway + highway_bias)
+        into = tl.sigmoid(into + into_bias)
+        forget = tl.sigmoid(forget + forget_bias)
+        candidate = _tanh(candidate + candidate_bias)
         past = tl.load(gate + 5 * size, inside, other=0.0).to(tl.float32)
         tl.store(gate, out, inside)
         tl.store(gate + size, highway, inside)
         tl.store(gate + 2 * size, into, inside)
         tl.store(gate + 3 * size, forget, inside)
         tl.store(gate + 4 * size, candidate, inside)
-        new = forget * tl.load(cell, inside, other=0.0) + into * candidate
+        new = forget * tl.load(cell, has_before & has_unit, other=0.0) + into * candidate
         state += rows * size
         cell += rows * size
         gate += rows * 6 * size
@@ -159,8 +171,10 @@ def _backward_kernel(
     gate = gates + last * rows * 6 * size + 6 * at + unit[None, :]
     grad_gate = grads + last * rows * 6 * size
     for turn in range(count):
+        has_after = (row < tl.where(first + turn > 0, rows, 0))[:, None]
+        has_before = (row < tl.where(first + turn + 1 < steps, rows, 0))[:, None]
         grad = _from_later(
-            grad_gate + rows * 6 * size + 6 * at, weight, unit, has_row, has_unit,
+            grad_gate + rows * 6 * size + 6 * at, weight, unit, has_after, has_unit,
             size, precision, tile_rows, tile_units, tile_depth,
         )  # fmt: skip
         grad += tl.load(grad_output, inside, other=0.0).to(tl.float32)
@@ -172,10 +186,10 @@ def _backward_kernel(
         forget = tl.load(gate + 3 * size, inside, other=0.0).to(tl.float32)
         candidate = tl.load(gate + 4 * size, inside, other=0.0).to(tl.float32)
         past = tl.load(gate + 5 * size, inside, other=0.0).to(tl.float32)
-        old = tl.load(cell, inside, other=0.0)
-        squashed = _tanh(tl.load(cell + rows * size, inside, other=0.0))
+        old = tl.load(cell - rows * size, has_before & has_unit, other=0.0)
+        squashed = _tanh(tl.load(cell, inside, other=0.0))
         exposed = grad * highway
-        grad_cell = tl.load(grad_cells + here, inside, other=0.0)
+        grad_cell = tl.load(grad_cells + here, has_after & has_unit, other=0.0)
         grad_cell += exposed * out * (1 - squashed * squashed)
         tl.store(grad_cells + here, grad_cell * forget, inside)
         new = grad_gate + 6 * at + unit[None, :]
@@ -195,7 +209,12 @@ def _backward_kernel(
 
 
 def forward_(
-    gates: Tensor, cells: Tensor, hidden: Tensor, recurrent: Tensor, kept: Tensor | None
+    gates: Tensor,
+    cells: Tensor,
+    hidden: Tensor,
+    recurrent: Tensor,
+    bias: Tensor,
+    kept: Tensor | None,
 ) -> None:
     """See `highway_recurrence.forward_`."""
     steps, rows, _ = gates.shape
@@ -204,7 +223,7 @@ def forward_(
     arrived = torch.zeros(grid[0], dtype=torch.int32, device=gates.device)
     for first, count in _launches(steps, waits):
         _forward_kernel[grid](
-            gates, cells, hidden, recurrent.contiguous(), cells if kept is None else kept,
+            gates, cells, hidden, recurrent.contiguous(), bias, cells if kept is None else kept,
             arrived, first, count, rows,
             size=size, has_kept=kept is not None, waits=waits, precision=_precision(gates.dtype),
             tile_rows=tile_rows, tile_units=UNITS, tile_depth=DEPTH,
@@ -220,9 +239,8 @@ def backward(
     size = recurrent.shape[1]
     tile_rows, grid, waits = _plan(gates, rows, size)
     arrived = torch.zeros(grid[0], dtype=torch.int32, device=gates.device)
-    grads = gates.new_empty(steps + 1, rows, 6 * size)
-    grads[steps] = 0.0  # nothing comes back from behind the last step
-    grad_cells = torch.zeros_like(cells[0])  # (B, H)
+    grads = torch.empty_like(gates)  # (T, B, 6H)
+    grad_cells = torch.empty_like(cells[0])  # (B, H)
     for first, count in _launches(steps, waits):
         _backward_kernel[grid](
             gates, cells, recurrent.contiguous(), cells if kept is None else kept,
@@ -231,7 +249,7 @@ def backward(
             tile_rows=tile_rows, tile_units=UNITS, tile_depth=DEPTH,
             num_warps=WARPS, num_stages=STAGES,
         )  # fmt: skip
-    return grads[:steps]
+    return grads
 
 
 def _plan(gates: Tensor, rows: int, size: int) -> tuple[int, tuple[int, int], bool]:

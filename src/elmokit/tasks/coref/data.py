@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import FormatError
-from elmokit.tasks.records import (
-    problem,
-    read_records,
-    span_of,
-    split_choice,
-    string_field,
-    tokens_field,
-)
+from elmokit.tasks.records import problem, read_records, span_of, split_choice, string_field
 
 Mention = tuple[int, int]
 """First and last token, counted over the document."""
@@ -61,11 +54,17 @@ def _document(file: Path, number: int, record: dict[str, Any]) -> CorefDocument:
     given = _list_field(file, number, record, "sentences")
     if not given:
         raise problem(file, number, "key 'sentences': expected at least one sentence, found none")
-    sentences = tuple(
-        tokens_field(file, number, {f"sentences[{place}]": tokens}, f"sentences[{place}]")
-        for place, tokens in enumerate(given)
-    )
+    sentences = tuple(_sentence(file, number, tokens, at) for at, tokens in enumerate(given))
     return CorefDocument(name, sentences, _clusters(file, number, record, sentences))
+
+
+def _sentence(file: Path, number: int, tokens: Any, at: int) -> tuple[str, ...]:
+    """Give the tokens of a sentence; one may be empty (OntoGUM), for spans count it too."""
+    if not (isinstance(tokens, list) and tokens and all(isinstance(t, str) for t in tokens)):
+        raise problem(
+            file, number, f"sentences[{at}]: expected a list of tokens, found {tokens!r:.80}"
+        )
+    return tuple(tokens)
 
 
 def _clusters(
@@ -81,7 +80,9 @@ def _clusters(
     for place, value in enumerate(_list_field(file, number, record, "clusters")):
         where = f"clusters[{place}]"
         if not isinstance(value, list) or not value:
-            raise problem(file, number, f"{where}: expected a list of mentions, found {value!r}")
+            raise problem(
+                file, number, f"{where}: expected a list of mentions, found {value!r:.80}"
+            )
         cluster = []
         for pair in value:
             first, last = mention = span_of(file, number, pair, len(sentence_of), where)

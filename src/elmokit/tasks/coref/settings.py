@@ -33,7 +33,7 @@ class CorefSettings(ModelSettings):
     dropout: float = 0.2
     """Share of the hidden layers and of those vectors dropped."""
     mention_weight: float = 1.0
-    """How much the mention loss counts where the training data hold singletons."""
+    """How much it counts in the loss which spans are mentions; 0: not at all, as in the paper."""
 
     def __post_init__(self) -> None:
         for name in ("lstm_dim", "lstm_layers", "widest", "antecedents", "coarse_dim",

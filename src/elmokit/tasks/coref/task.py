@@ -29,6 +29,7 @@ class CorefTask:
     name = "coref"
     title = "Coref"
     metric = "f1"
+    answers_once = True
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for LitBank or OntoGUM: about a hundred documents, one a step."""
@@ -129,6 +130,13 @@ class CorefTask:
             "sentences": [list(sentence) for sentence in example.sentences],
             "clusters": [_mentions(example, cluster) for cluster in prediction],
         }
+
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give a line for each cluster, its mentions in order."""
+        lines = [
+            " | ".join(mention["text"] for mention in cluster) for cluster in answer["clusters"]
+        ]
+        return "\n".join(lines) or "no mentions found"
 
 
 def _mentions(document: CorefDocument, cluster: Sequence[Mention]) -> list[dict[str, Any]]:

@@ -123,6 +123,14 @@ class NerTask:
             ],
         }
 
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give the sentence with ``[LABEL name]`` around its entities."""
+        words = list(answer["tokens"])
+        for entity in answer["entities"]:
+            words[entity["first"]] = f"[{entity['label']} {words[entity['first']]}"
+            words[entity["last"]] += "]"
+        return " ".join(words)
+
 
 def _tags(labels: Labels) -> list[str]:
     return [OUTSIDE, *(f"{prefix}-{name}" for name in labels["entities"] for prefix in PREFIXES)]

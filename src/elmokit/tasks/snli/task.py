@@ -11,6 +11,7 @@ from elmokit.tasks.classification import (
     check_classes,
     class_labels,
     class_targets,
+    shown_choice,
 )
 from elmokit.tasks.settings import ModelSettings, TaskSettings
 from elmokit.tasks.snli.data import SnliExample, read_examples
@@ -87,6 +88,11 @@ class SnliTask:
             "hypothesis": list(example.hypothesis),
             **prediction._asdict(),
         }
+
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give the class, how probable it is, and the two texts."""
+        premise, hypothesis = (" ".join(answer[name]) for name in ("premise", "hypothesis"))
+        return f"{shown_choice(answer)}: {premise} => {hypothesis}"
 
 
 def _pair(text: Any) -> tuple[Any, Any]:

@@ -127,6 +127,14 @@ class SrlTask:
             ],
         }
 
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give the predicate, and the sentence with ``[LABEL words]`` around its roles."""
+        words = list(answer["tokens"])
+        for span in answer["spans"]:
+            words[span["first"]] = f"[{span['label']} {words[span['first']]}"
+            words[span["last"]] += "]"
+        return f"{answer['predicate']}: {' '.join(words)}"
+
 
 def _tags(labels: Labels) -> list[str]:
     return [OUTSIDE, *(f"{prefix}-{role}" for role in labels["roles"] for prefix in "BI")]

@@ -26,7 +26,7 @@ class SstSettings(ModelSettings):
     """Whether numbers are batch-normalised before each maxout layer, as in McCann et al.
 
     Not by default: a batch holds texts of like length, whose statistics are not those of all;
-    the ELMo paper's authors found the network worse with it.
+    the authors of the ELMo paper too found the network worse with it.
     """
 
     def __post_init__(self) -> None:
@@ -52,6 +52,7 @@ class SstSettings(ModelSettings):
 DEFAULTS = TaskSettings(
     # With the phrases of the trees an epoch is 1,600 steps, and few epochs are enough.
     recipe=Recipe(epochs=10, batch_size=100, learning_rate=1e-3, clip=5.0, patience=5),
-    inputs=InputSettings(dropout=0.25, elmo_at="both", elmo_dropout=0.5),
+    # The phrases say of most single words what they are worth, so their vectors are trained.
+    inputs=InputSettings(train_vectors=True, dropout=0.25, elmo_at="both", elmo_dropout=0.5),
     model=SstSettings(),
 )

@@ -11,6 +11,7 @@ from elmokit.tasks.classification import (
     class_labels,
     class_scores,
     class_targets,
+    shown_choice,
 )
 from elmokit.tasks.settings import ModelSettings, TaskSettings
 from elmokit.tasks.sst.data import SstExample, read_examples
@@ -73,6 +74,10 @@ class SstTask:
     def answer(self, example: SstExample, prediction: Choice) -> dict[str, Any]:
         """Give ``tokens``, ``label`` and ``probabilities`` by class."""
         return {"tokens": list(example.tokens), **prediction._asdict()}
+
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give the class, how probable it is, and the text."""
+        return f"{shown_choice(answer)}: {' '.join(answer['tokens'])}"
 
 
 TASK = SstTask()

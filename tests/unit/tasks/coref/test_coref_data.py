@@ -71,6 +71,14 @@ def test_a_mention_that_stands_twice_counts_where_it_stands_first(tmp_path: Path
     assert document.clusters == (((0, 0), (3, 3)), ((4, 4),))
 
 
+def test_an_empty_token_stays_because_spans_count_it(tmp_path: Path) -> None:
+    record = {"sentences": [["a", "", "b"]], "clusters": [[[0, 0], [2, 2]]]}
+
+    [document] = read_documents(written(tmp_path, record))
+
+    assert document.sentences == (("a", "", "b"),)
+
+
 def test_a_document_without_clusters_is_one(tmp_path: Path) -> None:
     [document] = read_documents(written(tmp_path, GOOD | {"clusters": []}))
 
@@ -82,9 +90,9 @@ def test_a_document_without_clusters_is_one(tmp_path: Path) -> None:
     [
         ({"sentences": None}, "line 2: key 'sentences': expected a list, found None"),
         ({"sentences": []}, "line 2: key 'sentences': expected at least one sentence"),
-        ({"sentences": [["a"], []]}, r"line 2: key 'sentences\[1\]': expected a list of tokens"),
-        ({"sentences": ["a b"]}, r"line 2: key 'sentences\[0\]': expected a list of tokens"),
-        ({"sentences": [["a", ""]]}, r"'sentences\[0\]': expected a list of tokens"),
+        ({"sentences": [["a"], []]}, r"sentences\[1\]: expected a list of tokens, found \[\]"),
+        ({"sentences": ["a b"]}, r"line 2: sentences\[0\]: expected a list of tokens, found 'a b'"),
+        ({"sentences": [["a", None]]}, r"sentences\[0\]: expected a list of tokens"),
         ({"doc": 7}, "line 2: key 'doc': expected a string, found 7"),
         ({"clusters": {}}, "line 2: key 'clusters': expected a list, found {}"),
         ({"clusters": [[]]}, r"line 2: clusters\[0\]: expected a list of mentions, found \[\]"),
@@ -133,5 +141,5 @@ def test_files_without_documents(tmp_path: Path, content: str, message: str) -> 
 
 
 def test_a_missing_file_is_named_without_its_split(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"absent\.jsonl: "):
+    with pytest.raises(FileNotFoundError, match=r"absent\.jsonl'$"):
         read_documents(tmp_path / "absent.jsonl#train")

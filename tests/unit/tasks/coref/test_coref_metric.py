@@ -18,6 +18,7 @@ from elmokit.tasks.coref.metric import coref_scores
 
 Clusters = list[list[tuple[int, int]]]
 
+NONE = dict.fromkeys(("muc", "b3", "ceaf", "mention"), ("0", "0"))
 # Key, response, and as (recall, precision) what is known of MUC, B³ and CEAFφ4.
 CASES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
     "A-1": ("a bc def", "a bc def", {"muc": ("1", "1"), "b3": ("1", "1"), "ceaf": ("1", "1")}),
@@ -58,9 +59,9 @@ CASES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
     "K-1": ("BCDEGHJ", "ABC DEF GHI", {"muc": ("1/2", "1/2")}),
     "L-1": ("ABC DEFG", "AB CD FGH", {"muc": ("2/5", "2/4")}),
     "N-1": ("a b c d e f", "a b c d e f", {"muc": ("0", "0"), "b3": ("1", "1")}),
-    "nothing found": ("ab cd", "", {m: ("0", "0") for m in ("muc", "b3", "ceaf", "mention")}),
-    "nothing there": ("", "ab", {m: ("0", "0") for m in ("muc", "b3", "ceaf", "mention")}),
-    "nothing at all": ("", "", {m: ("0", "0") for m in ("muc", "b3", "ceaf", "mention")}),
+    "nothing found": ("ab cd", "", NONE),
+    "nothing there": ("", "ab", NONE),
+    "nothing at all": ("", "", NONE),
     "mentions": ("a bcd", "ab cx", {"mention": ("3/4", "3/4")}),
 }
 

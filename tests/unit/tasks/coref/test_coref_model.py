@@ -1,11 +1,11 @@
 """The coreference model: its loss, its predictions, and that it learns."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from task_vectors import text_vectors, trained
 from torch import Tensor
 
 from elmokit.errors import InputError
@@ -15,6 +15,7 @@ from elmokit.tasks.coref.model import CorefModel, antecedent_loss
 from elmokit.tasks.coref.settings import CorefSettings
 from elmokit.tasks.coref.task import TASK
 from elmokit.tasks.task import TextVectors
+from task_vectors import text_vectors, trained
 
 SMALL = CorefSettings(
     lstm_dim=16, lstm_dropout=0.0, widest=4, coarse_dim=8, hidden_dim=24, feature_dim=4,
@@ -82,7 +83,7 @@ def test_one_document_is_learnt_by_the_helper_of_all_tasks() -> None:
     document = story(4, singletons=True)
     labels = TASK.labels([document])
 
-    found = trained(TASK, [document], model=model_of(), labels=labels, steps=60)
+    found = trained(TASK, [document], model=model_of(), labels=labels, steps=120)
 
     assert TASK.score([document], found)["f1"] == pytest.approx(100.0)
 
@@ -112,11 +113,11 @@ def test_spans_that_are_no_mentions_do_not_go_together() -> None:
     assert loss.item() == pytest.approx(math.log(1 + math.exp(2)), rel=1e-5)
 
 
-def test_the_mention_loss_is_added_where_there_are_singletons() -> None:
+def test_the_mention_loss_is_added_with_its_weight() -> None:
     document = story(0, singletons=True)
     texts, targets = batch_of(document)
-    model = model_of(singletons=True).eval()
-    without = model_of(singletons=False).eval()
+    model = model_of(settings=replace(SMALL, mention_weight=0.5)).eval()
+    without = model_of(settings=replace(SMALL, mention_weight=0.0)).eval()
     parts, scores = model._mention_scores(texts[0], targets)
     gold = {mention for cluster in document.clusters or () for mention in cluster}
 
@@ -128,13 +129,12 @@ def test_the_mention_loss_is_added_where_there_are_singletons() -> None:
     kept = int(0.6 * 16)
 
     difference = model.losses(texts, targets) - without.losses(texts, targets)
-    assert difference.item() == pytest.approx(total / kept, rel=1e-4)
+    assert difference.item() == pytest.approx(0.5 * total / kept, rel=1e-4)
 
 
-@pytest.mark.parametrize("singletons", [False, True])
-def test_padding_changes_nothing(singletons: bool) -> None:
+def test_padding_changes_nothing() -> None:
     texts, targets = batch_of(story(0, singletons=True), output_size=6)
-    model = model_of(singletons=singletons, output_dim=6).eval()
+    model = model_of(output_dim=6).eval()
     text = texts[0]
     assert text.at_output is not None
 
@@ -162,12 +162,12 @@ def test_padding_changes_nothing(singletons: bool) -> None:
     ],
     ids=lambda document: document.name,
 )
-@pytest.mark.parametrize("singletons", [False, True])
+@pytest.mark.parametrize("mention_weight", [0.0, 1.0])
 def test_any_document_has_a_finite_loss_and_gradient(
-    document: CorefDocument, singletons: bool
+    document: CorefDocument, mention_weight: float
 ) -> None:
     texts, targets = batch_of(document)
-    model = model_of(singletons=singletons)
+    model = model_of(settings=replace(SMALL, mention_weight=mention_weight))
 
     losses = model.losses(texts, targets)
     losses.sum().backward()  # type: ignore[no-untyped-call]
@@ -193,6 +193,22 @@ def test_mentions_found_stay_in_their_sentence_and_clusters_are_disjoint() -> No
     assert mentions
     assert len(set(mentions)) == len(mentions)
     assert all(sentence_of[first] == sentence_of[last] for first, last in mentions)
+
+
+def test_spans_that_are_linked_with_none_are_clusters_only_where_there_are_singletons() -> None:
+    texts, targets = batch_of(story(0, singletons=True))
+
+    def alone(*, singletons: bool, bias: float) -> int:
+        model = model_of(singletons=singletons).eval()
+        for scorer, value in ((model.mention_scorer, bias), (model.antecedent_scorer, -50.0)):
+            torch.nn.init.constant_(scorer.other_layers[-1].bias, value)  # type: ignore[arg-type]
+        [clusters] = model.predict(texts, targets)
+        assert all(len(cluster) == 1 for cluster in clusters)
+        return len(clusters)
+
+    assert alone(singletons=True, bias=5.0) == int(0.6 * 16)
+    assert alone(singletons=True, bias=-5.0) == 0
+    assert alone(singletons=False, bias=5.0) == 0
 
 
 def test_lower_precision_gives_a_finite_loss_in_float32() -> None:

@@ -52,8 +52,7 @@ def test_the_spans_are_those_within_a_sentence_up_to_the_width() -> None:
     found = parts.exists.flatten().nonzero()[:, 0].tolist()
 
     assert found == numbers(spans()).tolist()
-    assert [(0, 2), (1, 2), (3, 3), (4, 5)] == [s for s in spans() if s in {(0, 2), (1, 2), (3, 3), (4, 5)}]  # fmt: skip  # noqa: E501
-    assert (2, 3) not in spans()
+    assert len(found) == 6 + 2 + 1 + 1  # all single tokens, and what is wider
 
 
 def test_span_vectors_are_ends_head_and_width() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from task_vectors import text_vectors
 
 from elmokit.errors import InputError
 from elmokit.tasks.coref.data import CorefDocument
@@ -14,6 +13,7 @@ from elmokit.tasks.coref.settings import CorefSettings
 from elmokit.tasks.coref.task import TASK
 from elmokit.tasks.task import Task
 from elmokit.text.tokenise import WordTokeniser
+from task_vectors import text_vectors
 
 DOCUMENT = CorefDocument("", (("Anna", "left"), ("The", "dog", "saw", "her")), (((0, 0), (5, 5)),))
 TOKENISE = WordTokeniser()
@@ -130,3 +130,5 @@ def test_a_question_is_answered_with_mentions() -> None:
             [{"sentence": 1, "first": 3, "last": 4, "text": "The dog"}],
         ],
     }
+    assert TASK.show(answer) == "Anna | her\nThe dog"
+    assert TASK.show({"sentences": [["a"]], "clusters": []}) == "no mentions found"

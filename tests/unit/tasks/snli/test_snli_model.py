@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from elmokit.errors import FormatError, InputError
+from elmokit.tasks.classification import Choice
 from elmokit.tasks.snli.data import SnliExample
 from elmokit.tasks.snli.model import SnliModel
 from elmokit.tasks.snli.settings import SnliSettings
@@ -161,6 +162,11 @@ def test_answers_to_questions(asked: object) -> None:
     assert answer["hypothesis"] == ["He", "moves", "."]
     assert list(answer["probabilities"]) == LABELS["classes"]
     assert answer["probabilities"][answer["label"]] == max(answer["probabilities"].values())
+
+
+def test_an_answer_as_people_read_it() -> None:
+    answer = TASK.answer(EXAMPLES[0], Choice("neutral", {"neutral": 1.0}))
+    assert TASK.show(answer) == "neutral (100.0 %): a man runs => a man moves"
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,8 @@ def test_what_cannot_be_asked(question: Any, message: str) -> None:
 
 def test_answer() -> None:
     example = SrlExample(("The", "cat", "ran"), 2, None)
-    assert TASK.answer(example, [("ARG0", 0, 1), ("V", 2, 2)]) == {
+    answer = TASK.answer(example, [("ARG0", 0, 1), ("V", 2, 2)])
+    assert answer == {
         "tokens": ["The", "cat", "ran"],
         "pred": 2,
         "predicate": "ran",
@@ -174,3 +175,4 @@ def test_answer() -> None:
             {"label": "V", "first": 2, "last": 2, "text": "ran"},
         ],
     }
+    assert TASK.show(answer) == "ran: [ARG0 The cat] [V ran]"

@@ -153,6 +153,11 @@ def test_answers_to_questions() -> None:
         assert answer["probabilities"][answer["label"]] == max(answer["probabilities"].values())
 
 
+def test_an_answer_as_people_read_it() -> None:
+    answer = TASK.answer(EXAMPLES[1], Choice("bad", {"bad": 0.8125, "good": 0.1875}))
+    assert TASK.show(answer) == "bad (81.2 %): not good"
+
+
 def test_score() -> None:
     predictions = [Choice(e.label or "", {}) for e in EXAMPLES[:3]] + [Choice("good", {})] * 5
     scores = TASK.score(EXAMPLES, predictions)

@@ -1,0 +1,110 @@
+"""Running many trainings side by side, each in a process of its own, and keeping what they gave."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from elmokit.errors import InputError
+from elmokit.files import read_json, replacing_file
+from elmokit.tasks.run import RESULT_FILE
+from elmokit.tasks.study import Job
+from elmokit.tasks.table import figure
+
+RECORDS_FILE = "runs.jsonl"
+CACHE_FOLDER = "layers"
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    folder: Path,
+    *,
+    data: Path,
+    vectors: Path | None,
+    device: str,
+    at_once: int = 1,
+    minutes: float | None = None,
+    say: Callable[[str], None] = print,
+) -> list[dict[str, Any]]:
+    """Run what ``runs.jsonl`` in the folder does not hold yet; give all records of these jobs.
+
+    After ``minutes`` nothing new is begun, and what runs saves and stops; the same call goes on.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    known = read_records(folder)
+    waiting = [job for job in jobs if _record_of(job, known) is None]
+    say(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before")
+
+    def run(job: Job) -> None:
+        left = None if deadline is None else (deadline - time.monotonic()) / 60
+        if left is not None and left <= 0:
+            return
+        place = folder / "runs" / job.key.replace("/", "_").replace(" ", "-")
+        started = time.monotonic()
+        log = _train(job, place, folder, data, vectors, device, left)
+        if not (place / RESULT_FILE).exists():
+            say(f"{job.key}: stopped; it goes on in the next call. {log}")
+            return
+        record = {"key": job.key, "variant": job.variant, "data": job.data.name}
+        known.append(record | read_json(place / RESULT_FILE))
+        _write_records(folder, known)
+        found = figure(known[-1], job.data)
+        say(f"{job.key}: {found:.2f} in {time.monotonic() - started:.0f} s")
+
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        for _ in pool.map(run, waiting):
+            pass
+    found = [_record_of(job, known) for job in jobs]
+    return [record for record in found if record is not None]
+
+
+def read_records(folder: Path) -> list[dict[str, Any]]:
+    """Read what earlier runs gave."""
+    file = folder / RECORDS_FILE
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _write_records(folder: Path, records: Sequence[dict[str, Any]]) -> None:
+    with replacing_file(folder / RECORDS_FILE) as beside:
+        lines = [json.dumps(record) + "\n" for record in records]
+        beside.write_text("".join(lines), encoding="utf-8")
+
+
+def _record_of(job: Job, records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((record for record in reversed(records) if job.is_done_by(record)), None)
+
+
+def _train(
+    job: Job,
+    place: Path,
+    folder: Path,
+    data: Path,
+    vectors: Path | None,
+    device: str,
+    minutes: float | None,
+) -> str:
+    """Train in another process; give the last line that it said."""
+    files = job.data.files(data)
+    command = [sys.executable, "-m", "elmokit.cli", "task", "train", job.data.task]
+    command += [word for file in files.train for word in ("--train", str(file))]
+    command += ["--dev", str(files.dev)]
+    command += [word for file in files.test for word in ("--test", str(file))]
+    command += ["--elmo", job.elmo or "none", "--output", str(place), "--device", device]
+    command += ["--cache", str(folder / CACHE_FOLDER), "--share", str(job.share), "--json"]
+    command += [word for change in job.changes for word in ("--set", change)]
+    command += ["--set", f"seed={job.seed}", "--keep", "1", "--save-every", "5000"]
+    if vectors is not None:
+        command += ["--vectors", str(vectors)]
+    if minutes is not None:
+        command += ["--minutes", f"{minutes:.2f}"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise InputError(f"{job.key} failed: {finished.stderr.strip()[-600:]}")
+    return (finished.stderr.strip().splitlines() or [""])[-1]

@@ -1,0 +1,87 @@
+"""Which runs a table needs: variants of a model over seeds, on one data set each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from elmokit.tasks.datasets import DataSet
+from elmokit.tasks.names import task_named
+from elmokit.tasks.settings import TaskSettings
+
+Study = Literal["main", "layers", "samples"]
+
+BASE, ELMO = "base", "elmo"
+SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
+
+# The paper's tables 2 and 3. With one layer there is nothing to weigh.
+LAYER_VARIANTS = {
+    "all layers, l2 1": ("elmo_l2=1.0",),
+    "all layers, l2 0.001": ("elmo_l2=0.001",),
+    "top layer": ("elmo_layers=[2]",),
+    "at the input": ("elmo_at=input",),
+    "at the output": ("elmo_at=output",),
+    "at both": ("elmo_at=both",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run of training."""
+
+    data: DataSet
+    variant: str
+    elmo: str | None
+    changes: tuple[str, ...]
+    share: float
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The job's name, unique in a study."""
+        return f"{self.data.task}/{self.data.name}/{self.variant}/{self.share:g}/{self.seed}"
+
+    def settings(self) -> TaskSettings:
+        """Give the settings it is run with."""
+        defaults = task_named(self.data.task).defaults()
+        return defaults.changed([*self.changes, f"seed={self.seed}"])
+
+    def is_done_by(self, record: dict[str, Any]) -> bool:
+        """Tell whether a record of an earlier run is what this job would give."""
+        return (
+            record["key"] == self.key
+            and record["settings"] == self.settings().to_dict()
+            and bool(record["elmo"]) == (self.elmo is not None)
+        )
+
+
+def jobs_of(
+    study: Study,
+    data: Iterable[DataSet],
+    *,
+    elmo: str,
+    seeds: int,
+    changes: tuple[str, ...] = (),
+) -> list[Job]:
+    """List the runs of a study, the first seed of everything first."""
+    jobs = []
+    for seed in range(seeds):
+        for one in data:
+            for variant, extra, share in _variants(study):
+                jobs.append(
+                    Job(
+                        data=one,
+                        variant=variant,
+                        elmo=None if variant == BASE else elmo,
+                        changes=(*changes, *extra),
+                        share=share,
+                        seed=seed,
+                    )
+                )
+    return jobs
+
+
+def _variants(study: Study) -> list[tuple[str, tuple[str, ...], float]]:
+    if study == "layers":
+        return [(name, extra, 1.0) for name, extra in LAYER_VARIANTS.items()]
+    shares = (*SHARES, 1.0) if study == "samples" else (1.0,)
+    return [(variant, (), share) for share in shares for variant in (BASE, ELMO)]

@@ -1,0 +1,151 @@
+"""The paper's table from the records of runs: means, deviations, reduction of the error."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from elmokit.tasks.datasets import PAPER, DataSet
+from elmokit.tasks.study import BASE, ELMO, Study
+
+Record = dict[str, Any]
+
+
+def figure(record: Record, data: DataSet) -> float:
+    """Give the figure of a run that the table shows: the deciding metric on the first test."""
+    name = data.test[0].rpartition("/")[2]
+    value: float = record["figures"][name][record["metric"]]
+    return value
+
+
+def summary(values: Sequence[float]) -> tuple[float, float]:
+    """Give mean and standard deviation over seeds; 0 where there is one alone."""
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def table(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give a row for each data set that has runs with and without ELMo on all of its data."""
+    rows = []
+    for one in data:
+        found = {
+            variant: [
+                figure(record, one)
+                for record in records
+                if record["task"] == one.task
+                and record["data"] == one.name
+                and record["variant"] == variant
+                and record["share"] == 1.0
+            ]
+            for variant in (BASE, ELMO)
+        }
+        if not all(found.values()):
+            continue
+        (base, base_deviation), (elmo, elmo_deviation) = map(summary, found.values())
+        paper = PAPER[one.task]
+        metric = next(r["metric"] for r in records if r["task"] == one.task)
+        rows.append(
+            {
+                "task": one.task,
+                "data": one.name,
+                "metric": metric,
+                "base_mean": base,
+                "base_std": base_deviation,
+                "elmo_mean": elmo,
+                "elmo_std": elmo_deviation,
+                "seeds": min(map(len, found.values())),
+                "relative_error_reduction": 100 * (elmo - base) / (100 - base),
+                "paper_relative_error_reduction": paper.relative,
+                "paper_base": paper.base,
+                "paper_elmo": paper.elmo,
+            }
+        )
+    return rows
+
+
+def variant_rows(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give a row for each variant and share of each data set, with its mean mix weights."""
+    rows = []
+    for one in data:
+        groups: dict[tuple[str, float], list[Record]] = {}
+        for record in records:
+            if record["task"] == one.task and record["data"] == one.name:
+                groups.setdefault((record["variant"], record["share"]), []).append(record)
+        for (variant, share), found in groups.items():
+            mean, deviation = summary([figure(record, one) for record in found])
+            rows.append(
+                {
+                    "task": one.task,
+                    "data": one.name,
+                    "metric": found[0]["metric"],
+                    "variant": variant,
+                    "share": share,
+                    "mean": mean,
+                    "std": deviation,
+                    "seeds": len(found),
+                    "mix_weights": _mean_weights(found),
+                }
+            )
+    return rows
+
+
+def study_report(
+    study: Study, data: Sequence[DataSet], records: Sequence[Record]
+) -> tuple[list[dict[str, Any]], str]:
+    """Give the rows of a study and its table in Markdown."""
+    if study == "main":
+        rows = table(data, records)
+        return rows, markdown(rows) + "\n" + variant_markdown(variant_rows(data, records))
+    rows = variant_rows(data, records)
+    return rows, variant_markdown(rows)
+
+
+def variant_markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """Write rows of variants as people read them."""
+    lines = [
+        "| task | data | variant | share | metric | mean | seeds | layer weights, scale |",
+        "| --- |" + " --- |" * 7,
+    ]
+    for row in rows:
+        weights = "; ".join(
+            f"{place} " + ", ".join(f"{weight:.2f}" for weight in values)
+            for place, values in row["mix_weights"].items()
+        )
+        lines.append(
+            f"| {row['task']} | {row['data']} | {row['variant']} | {row['share']:.0%} "
+            f"| {row['metric']} | {row['mean']:.2f} ± {row['std']:.2f} | {row['seeds']} "
+            f"| {weights} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _mean_weights(records: Sequence[Record]) -> dict[str, list[float]]:
+    """Give the mean over runs of each mix's weights and scale."""
+    places = records[0]["mix_weights"]
+    return {
+        place: [
+            statistics.fmean(column)
+            for column in zip(*(record["mix_weights"][place] for record in records), strict=True)
+        ]
+        for place in places
+    }
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """Write the table as people read it."""
+    lines = [
+        "| task | data | metric | base | + ELMo | difference | relative | paper: base | + ELMo "
+        "| relative |",
+        "| --- |" + " --- |" * 9,
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['task']} | {row['data']} | {row['metric']} "
+            f"| {row['base_mean']:.2f} ± {row['base_std']:.2f} "
+            f"| {row['elmo_mean']:.2f} ± {row['elmo_std']:.2f} "
+            f"| {row['elmo_mean'] - row['base_mean']:+.2f} "
+            f"| {row['relative_error_reduction']:.1f}% "
+            f"| {row['paper_base']:.1f} | {row['paper_elmo']:.1f} "
+            f"| {row['paper_relative_error_reduction']:.1f}% |"
+        )
+    seeds = sorted({row["seeds"] for row in rows})
+    lines += ["", f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds."]
+    return "\n".join(lines) + "\n"
