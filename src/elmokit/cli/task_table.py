@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -58,7 +58,7 @@ def command(
     from elmokit.tasks.study import jobs_of
     from elmokit.tasks.table import study_report
 
-    kind = cast("StudyName", study.value)
+    kind: StudyName = study.value
     if seeds < 1 or at_once < 1:
         raise InputError(f"seeds, jobs: expected 1 or more, found {seeds} and {at_once}")
     chosen = data_sets(tasks or [])

@@ -11,6 +11,7 @@ from elmokit.cli.options import (
     Keep,
     LogEvery,
     Minutes,
+    Plain,
     RunFolder,
     SaveEvery,
     TensorBoard,
@@ -58,6 +59,7 @@ def command(
     keep: Keep = 1,
     log_every: LogEvery = 50,
     tensorboard: TensorBoard = False,
+    plain: Plain = False,
     as_json: Json = False,
 ) -> None:
     """Train a task model; stop it with Ctrl-C, and the same command goes on exactly there."""
@@ -83,6 +85,7 @@ def command(
             log_every=log_every,
             minutes=minutes,
             tensorboard=tensorboard,
+            fused=not plain,
             quiet=as_json,
         ),
     )

@@ -31,7 +31,8 @@ def predictions_of(
     with torch.no_grad():
         for numbers in sorted_batches(example_sizes(task, examples), tokens=tokens, most=most):
             batch = network.batch(task, [examples[number] for number in numbers], labels)
-            for number, prediction in zip(numbers, network.predict(batch), strict=True):
+            answers = network.predict(batch.to(network.device))
+            for number, prediction in zip(numbers, answers, strict=True):
                 found[number] = prediction
     return found
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from elmokit.errors import InputError
 from elmokit.tasks.batches import epoch_batches
 from elmokit.tasks.evaluate import example_sizes, predictions_of
+from elmokit.tasks.gradients import GraphedGradients, PlainGradients
 from elmokit.tasks.network import Batch, TaskNetwork
 from elmokit.tasks.settings import Recipe
 from elmokit.tasks.task import Labels, Task
@@ -38,7 +39,9 @@ class TaskLearner:
         *,
         world: World,
         line: LiveLine,
+        graphed: bool = True,
     ) -> None:
+        """``graphed``: on a GPU steps are recorded as CUDA graphs."""
         self.network = network
         self.task = task
         self.train, self.dev = train, dev
@@ -58,6 +61,19 @@ class TaskLearner:
         if recipe.average is not None:
             self._average = {name: p.detach().clone() for name, p in self._parameters.items()}
         self._best: dict[str, Tensor] = {}
+        narrow = recipe.precision == "bfloat16" and network.device.type == "cuda"
+        self._is_graphed = (
+            graphed
+            and network.device.type == "cuda"
+            and network.elmo_layer is None
+            and (network.store is None or network.store.is_on_gpu)
+            and recipe.batch_size > 1  # documents, each with a shape of its own
+        )
+        self._gradients: PlainGradients | GraphedGradients = (
+            GraphedGradients(network, self._parameters, narrow=narrow)
+            if self._is_graphed
+            else PlainGradients(network, narrow=narrow)
+        )
         self._epoch = lru_cache(maxsize=2)(self._batches_of_epoch)
         self._maker = ThreadPoolExecutor(max_workers=1)
         self._ahead: dict[int, Future[Batch | None]] = {}
@@ -98,17 +114,15 @@ class TaskLearner:
         batch = self._batch(step)
         torch.manual_seed(_seed(self.recipe.seed, step, self.world.rank))
         self.network.train()
-        device = self.network.device
-        narrow = self.recipe.precision == "bfloat16" and device.type == "cuda"
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=narrow):
-            loss = self._loss(batch, step)
-        vectors = self.network.token_vectors
-        total = loss + vectors.penalty() if vectors.has_elmo else loss
-        total.backward()  # type: ignore[no-untyped-call]
+        if batch is None:
+            loss = torch.zeros((), device=self.network.device)
+        else:
+            # A part of the batch's mean, so that the processes' mean is that mean.
+            loss = self._gradients(batch, self.world.size / len(self._numbers(step)))
         for parameter in self._parameters.values():
             if parameter.grad is None:  # all processes must exchange the same gradients
                 parameter.grad = torch.zeros_like(parameter)
-        return {LOSS_NAME: loss.detach()}
+        return {LOSS_NAME: loss}
 
     def after(self, step: int) -> None:
         """Follow the weights; at the end of an epoch see how good they are."""
@@ -165,13 +179,6 @@ class TaskLearner:
             for name, tensor in self._best.items():
                 tensors[name].copy_(tensor)
 
-    def _loss(self, batch: Batch | None, step: int) -> Tensor:
-        """Give this process's part of the mean loss, so that the processes' mean is that mean."""
-        if batch is None:
-            return next(iter(self._parameters.values())).new_zeros((), requires_grad=True)
-        count = len(self._numbers(step))
-        return self.network.losses(batch).sum() * (self.world.size / count)
-
     def _look_at_dev(self) -> None:
         with self._averaged():
             found = predictions_of(
@@ -218,7 +225,9 @@ class TaskLearner:
         own = self._numbers(step)[self.world.rank :: self.world.size]
         if not len(own):
             return None
-        return self.network.batch(self.task, [self.train[n] for n in own], self.labels)
+        examples = [self.train[number] for number in own]
+        batch = self.network.batch(self.task, examples, self.labels, rounded=self._is_graphed)
+        return batch.pinned() if self._is_graphed else batch
 
     def _numbers(self, step: int) -> npt.NDArray[np.int64]:
         epoch, batch = divmod(step, self.steps_per_epoch)

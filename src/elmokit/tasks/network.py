@@ -1,9 +1,10 @@
 """A task's network: input vectors and the task's own model, and the data they read."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmokit.embed.elmo_layer import ElmoLayer
@@ -13,8 +14,35 @@ from elmokit.tasks.inputs.text_batch import TextBatch, text_batch
 from elmokit.tasks.inputs.token_vectors import TokenVectors
 from elmokit.tasks.task import Labels, Targets, Task, TaskModel, TextVectors
 
-Batch = tuple[list[TextBatch], Targets]
-"""The texts of each role and the targets of some examples."""
+
+class Batch(NamedTuple):
+    """Some examples as numbers."""
+
+    texts: list[TextBatch]
+    """The texts of each role."""
+    targets: Targets
+
+    def tensors(self) -> list[Tensor]:
+        """Give all numbers."""
+        texts = [part for text in self.texts for part in (text.forms, text.layers)]
+        return [*texts, *self.targets.values()]
+
+    def to(self, device: torch.device) -> "Batch":
+        """Bring the numbers to a device without waiting for it."""
+        return Batch(
+            [text.to(device) for text in self.texts],
+            {name: t.to(device, non_blocking=True) for name, t in self.targets.items()},
+        )
+
+    def pinned(self) -> "Batch":
+        """Bring the numbers where a GPU fetches them fastest."""
+        return Batch(
+            [
+                text._replace(forms=text.forms.pin_memory(), layers=text.layers.pin_memory())
+                for text in self.texts
+            ],
+            {name: tensor.pin_memory() for name, tensor in self.targets.items()},
+        )
 
 
 class TaskNetwork(nn.Module):
@@ -43,26 +71,34 @@ class TaskNetwork(nn.Module):
         """Where the network is."""
         return next(self.parameters()).device
 
-    def batch(self, task: Task[Any], examples: Sequence[Any], labels: Labels) -> Batch:
-        """Make a batch on the CPU; the layers of its texts must be in the store."""
-        texts = [text_batch(role, self.lexicon, self.store) for role in task.texts(examples)]
-        return texts, task.targets(examples, labels)
+    def batch(
+        self, task: Task[Any], examples: Sequence[Any], labels: Labels, *, rounded: bool = False
+    ) -> Batch:
+        """Make a batch on the CPU; the layers of its texts must be in the store.
+
+        With ``rounded`` texts are padded to one of a few lengths.
+        """
+        texts = [
+            text_batch(role, self.lexicon, self.store, rounded=rounded)
+            for role in task.texts(examples)
+        ]
+        targets = task.targets(examples, labels)
+        if rounded:
+            width = texts[0].forms.shape[1]
+            targets = {name: _padded(tensor, width) for name, tensor in targets.items()}
+        return Batch(texts, targets)
 
     def losses(self, batch: Batch) -> Tensor:
-        """Give the loss of each example (B,)."""
-        texts, targets = self._moved(batch)
-        return self.model.losses(texts, targets).float()
+        """Give the loss of each example (B,) of a batch on the network's device."""
+        return self.model.losses(self._vectors(batch), batch.targets).float()
 
     def predict(self, batch: Batch) -> list[Any]:
         """Give a prediction for each example."""
-        texts, targets = self._moved(batch)
-        return self.model.predict(texts, targets)
+        return self.model.predict(self._vectors(batch), batch.targets)
 
-    def _moved(self, batch: Batch) -> tuple[list[TextVectors], Targets]:
-        device = self.device
-        forms = self.lexicon.forms(device)
-        texts = [self.token_vectors(part.to(device), forms, self._layers) for part in batch[0]]
-        return texts, {name: t.to(device, non_blocking=True) for name, t in batch[1].items()}
+    def _vectors(self, batch: Batch) -> list[TextVectors]:
+        forms = self.lexicon.forms(self.device)
+        return [self.token_vectors(text, forms, self._layers) for text in batch.texts]
 
     def _layers(self, batch: TextBatch) -> Tensor:
         """Give (B, T, L, D)."""
@@ -71,3 +107,11 @@ class TaskNetwork(nn.Module):
             return torch.stack(layers, dim=2)
         assert self.store is not None
         return self.store.rows(batch.layers)
+
+
+def _padded(target: Tensor, width: int) -> Tensor:
+    """Pad what has a value for each token, as `Task.targets` says it is padded."""
+    if target.ndim < 2 or target.shape[1] == width:
+        return target
+    fill = False if target.dtype == torch.bool else -1
+    return F.pad(target, (0, width - target.shape[1]), value=fill)

@@ -98,6 +98,7 @@ def train_task(
                 settings.recipe,
                 world=everyone,
                 line=line,
+                graphed=conduct.fused,
             )
             steps = settings.recipe.epochs * learner.steps_per_epoch
             loop = Loop(
@@ -166,6 +167,8 @@ def _prepare(
     elmo = None if elmo_name is None else load(elmo_name, device=str(device))
     network = build_network(task, settings, labels, words, elmo=elmo, device=device)
     network.store = layer_store(elmo, settings, device=device, folder=cache)
+    for text in [*train_texts, *other_texts]:
+        network.lexicon.numbers(text)  # so that all forms are known before training begins
     started = time.monotonic()
     if network.store is not None:
         line.say(f"computing {elmo_name}'s layers of all texts, once")

@@ -126,21 +126,19 @@ class TaskSettings:
     def changed(self, changes: list[str]) -> "TaskSettings":
         """Apply changes written ``key=value``, as ``epochs=5`` or ``elmo_at=both``.
 
-        A key is a field of the recipe, the inputs or the model; a value is JSON, or a plain word.
+        A key is a field of the recipe, the inputs or the model, written ``model.dropout`` where
+        several have it; a value is JSON, or a plain word.
         """
         parts = self.to_dict()
         for change in changes:
             key, equals, written = change.partition("=")
             if not equals:
                 raise InputError(f"set: expected key=value, found {change!r}")
-            home = next((part for part in parts.values() if key in part), None)
-            if home is None:
-                known = sorted(name for part in parts.values() for name in part)
-                raise InputError(f"set: unknown key {key!r}; known keys are {', '.join(known)}")
+            home, name = _home(parts, key)
             try:
-                home[key] = json.loads(written)
+                home[name] = json.loads(written)
             except ValueError:
-                home[key] = written
+                home[name] = written
         return self.from_dict(parts)
 
     def from_dict(self, values: Any, where: str = "settings") -> "TaskSettings":
@@ -153,6 +151,19 @@ class TaskSettings:
                 for f in fields(self)
             }
         )
+
+
+def _home(parts: dict[str, dict[str, Any]], key: str) -> tuple[dict[str, Any], str]:
+    """Find the part of the settings that a key belongs to, and its name there."""
+    places = [f"{part}.{name}" for part, fields in parts.items() for name in fields]
+    fitting = [place for place in places if key in (place, place.partition(".")[2])]
+    if not fitting:
+        names = sorted(place.partition(".")[2] for place in places)
+        raise InputError(f"set: unknown key {key!r}; known keys are {', '.join(names)}")
+    if len(fitting) > 1:
+        raise InputError(f"set: {key!r} is ambiguous; write {' or '.join(fitting)}")
+    part, _, name = fitting[0].partition(".")
+    return parts[part], name
 
 
 def _require(config: object, expected: str, holds: Any, *names: str) -> None:

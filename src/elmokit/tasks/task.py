@@ -81,9 +81,11 @@ class Task(Protocol[Example]):
         ...
 
     def targets(self, examples: Sequence[Example], labels: Labels) -> Targets:
-        """Make the tensors that the model is trained against; padding as the task likes it.
+        """Make the tensors that the model is trained against, a row for each example.
 
-        Examples of `parse` have no labels; for them only what `TaskModel.predict` needs is made.
+        One of two dimensions has a value for each token of the first role's texts, and -1 or False
+        at padding, of which there may be more than these examples need. Examples of `parse` have
+        no labels; for them only what `TaskModel.predict` needs is made.
         """
         ...
 

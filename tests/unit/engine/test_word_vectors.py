@@ -56,9 +56,7 @@ def portions(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def vectors_with_room_for(elmo: Elmo, words: int) -> WordVectors:
-    return WordVectors(
-        elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=words * WORD_BYTES + 1
-    )
+    return WordVectors(elmo.bilm.token_encoder, elmo.indexer, capacity_bytes=words * WORD_BYTES + 1)
 
 
 def text(words: int, sentences: int, seed: int = 0) -> list[list[str]]:

@@ -5,7 +5,6 @@ B texts, T tokens of the longest one, D input size, H size of a direction
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from elmokit.tasks.blocks.variational_dropout import VariationalDropout
 
@@ -13,7 +12,9 @@ from elmokit.tasks.blocks.variational_dropout import VariationalDropout
 class BiLSTM(nn.Module):
     """LSTM layers in both directions, with variational dropout before each of them.
 
-    Weights begin orthogonal (recurrent) and Glorot-uniform (input); forget gates are open.
+    Weights begin orthogonal (recurrent) and Glorot-uniform (input); forget gates are open. For the
+    backward direction each text is turned round within its own length, so that padding comes last
+    in both: nothing has to be packed, and nothing waits for the lengths.
     """
 
     def __init__(
@@ -22,43 +23,38 @@ class BiLSTM(nn.Module):
         super().__init__()
         self.dropout = VariationalDropout(dropout)
         self.output_dim = 2 * hidden_dim
-        self.layers = nn.ModuleList(
-            nn.LSTM(
-                input_dim if layer == 0 else self.output_dim,
-                hidden_dim,
-                batch_first=True,
-                bidirectional=True,
-            )
-            for layer in range(layers)
-        )
-        for layer in self.layers:
-            for name, weight in layer.named_parameters():
-                _initialise(name, weight)
+        sizes = [input_dim] + [self.output_dim] * (layers - 1)
+        self.forward_layers = nn.ModuleList(_layer(size, hidden_dim) for size in sizes)
+        self.backward_layers = nn.ModuleList(_layer(size, hidden_dim) for size in sizes)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """Map (B, T, D) to (B, T, 2H), zero where ``mask`` (B, T) is False."""
-        lengths = mask.sum(dim=1).cpu()
-        present = lengths.clamp(min=1)  # a packed text cannot be empty
+        turned = turned_round(mask)[:, :, None]  # (B, T, 1)
         outputs = inputs
-        for layer in self.layers:
-            packed = pack_padded_sequence(
-                self.dropout(outputs), present, batch_first=True, enforce_sorted=False
-            )
-            outputs, _ = pad_packed_sequence(
-                layer(packed)[0], batch_first=True, total_length=inputs.shape[1]
-            )
+        for ahead, behind in zip(self.forward_layers, self.backward_layers, strict=True):
+            dropped = self.dropout(outputs)
+            reverse = behind(dropped.gather(1, turned.expand_as(dropped)))[0]
+            reverse = reverse.gather(1, turned.expand_as(reverse))
+            outputs = torch.cat([ahead(dropped)[0], reverse], dim=2)
         return outputs * mask[:, :, None]
 
 
-def _initialise(name: str, weight: Tensor) -> None:
-    if name.startswith("weight_ih"):
-        nn.init.xavier_uniform_(weight)
-    elif name.startswith("weight_hh"):
-        with torch.no_grad():
-            for gate in weight.chunk(4):
-                nn.init.orthogonal_(gate)
-    else:
-        nn.init.zeros_(weight)
-        if name.startswith("bias_ih"):
-            with torch.no_grad():
-                weight.chunk(4)[1].fill_(1.0)
+def turned_round(mask: Tensor) -> Tensor:
+    """Give the place (B, T) that each token comes to when its text is turned round.
+
+    Padding stays where it is.
+    """
+    places = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)
+
+
+def _layer(input_dim: int, hidden_dim: int) -> nn.LSTM:
+    layer = nn.LSTM(input_dim, hidden_dim, batch_first=True)
+    weights = dict(layer.named_parameters())
+    with torch.no_grad():
+        nn.init.xavier_uniform_(weights["weight_ih_l0"])
+        for gate in weights["weight_hh_l0"].chunk(4):
+            nn.init.orthogonal_(gate)
+        weights["bias_ih_l0"].zero_().chunk(4)[1].fill_(1.0)
+        weights["bias_hh_l0"].zero_()
+    return layer

@@ -38,6 +38,11 @@ class LayerStore:
         """Number of tokens whose layers are kept."""
         return len(self._layers)
 
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether layers are looked up without the CPU."""
+        return self._layers.device.type == "cuda"
+
     def add(self, texts: Iterable[Sequence[str]], *, progress: bool = False) -> None:
         """Compute the layers of texts that are not known yet."""
         new = [text for text in dict.fromkeys(map(tuple, texts)) if text not in self._places]

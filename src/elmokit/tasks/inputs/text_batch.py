@@ -15,6 +15,10 @@ from elmokit.tasks.inputs.lexicon import Lexicon
 from elmokit.tasks.task import Tokens
 
 ABSENT = -1
+# Texts of up to so many tokens are padded to a multiple of the number beside it; longer ones to
+# one of the last.
+ROUNDING = ((64, 8), (128, 16), (256, 32))
+LONGEST_ROUNDING = 64
 
 
 class TextBatch(NamedTuple):
@@ -33,9 +37,13 @@ class TextBatch(NamedTuple):
         return TextBatch(forms, layers, self.tokens)
 
 
-def text_batch(texts: Sequence[Tokens], lexicon: Lexicon, store: LayerStore | None) -> TextBatch:
-    """Number the tokens of texts."""
+def text_batch(
+    texts: Sequence[Tokens], lexicon: Lexicon, store: LayerStore | None, *, rounded: bool = False
+) -> TextBatch:
+    """Number the tokens of texts; with ``rounded`` they are padded to one of a few lengths."""
     longest = max(map(len, texts))
+    if rounded:
+        longest = _rounded(longest)
     forms = np.full((len(texts), longest), ABSENT, dtype=np.int64)
     layers = np.zeros((len(texts), longest), dtype=np.int64)
     for row, tokens in enumerate(texts):
@@ -44,3 +52,8 @@ def text_batch(texts: Sequence[Tokens], lexicon: Lexicon, store: LayerStore | No
             first = store.place(tokens)
             layers[row, : len(tokens)] = np.arange(first, first + len(tokens))
     return TextBatch(torch.from_numpy(forms), torch.from_numpy(layers), texts)
+
+
+def _rounded(length: int) -> int:
+    step = next((step for most, step in ROUNDING if length <= most), LONGEST_ROUNDING)
+    return -(-length // step) * step

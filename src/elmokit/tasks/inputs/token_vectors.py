@@ -78,8 +78,7 @@ class TokenVectors(nn.Module):
         if self.static is not None:
             parts.append(self.static(forms.vectors[numbers]))
         if self.characters is not None:
-            distinct, places = torch.unique(numbers, return_inverse=True)
-            parts.append(self.characters(forms.spellings[distinct])[places])
+            parts.append(self._spelled(numbers, forms))
         if parts:
             parts = [self.dropout(torch.cat(parts, dim=2))]
         at_output = None
@@ -93,6 +92,16 @@ class TokenVectors(nn.Module):
                 at_output = self.elmo_dropout(self.output_mix(chosen, mask)) * present
         lowered = torch.where(mask, forms.lowered[numbers], -1)
         return TextVectors(torch.cat(parts, dim=2) * present, at_output, mask, lowered)
+
+    def _spelled(self, numbers: Tensor, forms: Forms) -> Tensor:
+        """Map (B, T) to what the characters say: (B, T, F)."""
+        assert self.characters is not None
+        if numbers.device.type == "cpu":
+            distinct, places = torch.unique(numbers, return_inverse=True)
+            found: Tensor = self.characters(forms.spellings[distinct])
+            return found[places]
+        # A GPU would have to wait for the number of distinct forms.
+        return self.characters(forms.spellings[numbers.flatten()]).unflatten(0, numbers.shape)  # type: ignore[no-any-return]
 
     def penalty(self) -> Tensor:
         """Give the L2 penalty on the mix weights, to be added to the loss."""

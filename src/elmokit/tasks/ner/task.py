@@ -75,7 +75,9 @@ class NerTask:
         numbers = {tag: number for number, tag in enumerate(_tags(labels))}
         tags = torch.full((len(examples), max(len(one.tokens) for one in examples)), -1)
         for row, example in enumerate(examples):
-            found = tags_of(example.spans or (), len(example.tokens), "IOBES")
+            # Of other data some kinds may not be known; nothing is trained on them.
+            spans = [span for span in example.spans or () if span[0] in labels["entities"]]
+            found = tags_of(spans, len(example.tokens), "IOBES")
             tags[row, : len(found)] = torch.tensor([numbers[tag] for tag in found])
         return {"tags": tags}
 

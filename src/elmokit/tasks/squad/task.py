@@ -136,6 +136,10 @@ class SquadTask:
             "tokens": list(example.passage.tokens[first : last + 1]),
         }
 
+    def show(self, answer: dict[str, Any]) -> str:
+        """Give the answer with its probability and its question."""
+        return f"{answer['text']}  ({answer['score']:.2f})  {answer['question']}"
+
 
 def _per_cent(values: Sequence[float]) -> float:
     return 100 * sum(values) / max(1, len(values))

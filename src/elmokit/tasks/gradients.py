@@ -1,0 +1,113 @@
+"""A task's forward and backward pass, as plain calls or as CUDA graphs.
+
+The models of tasks are many small kernels, and a GPU waits for Python to start them. A pass that
+is recorded for the shapes of a batch is started at once. Texts are padded to a few lengths, so
+that a few dozen graphs do for all batches.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.tasks.network import Batch, TaskNetwork
+
+# A shape is recorded when it comes for this time, and as long as there are not too many.
+RECORDED_AT = 2
+MOST_GRAPHS = 96
+WARM_UP_RUNS = 2
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class PlainGradients:
+    """Leaves the gradients of the summed losses of a batch, times a scale, in the parameters."""
+
+    def __init__(self, network: TaskNetwork, *, narrow: bool) -> None:
+        """``narrow``: products are made in bfloat16."""
+        self.network = network
+        self.narrow = narrow
+
+    def __call__(self, batch: Batch, scale: float) -> Tensor:
+        """Give the scaled sum of the losses of a batch on the CPU."""
+        device = self.network.device
+        loss = self.loss(batch.to(device), torch.tensor(scale, device=device))
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
+    def loss(self, batch: Batch, scale: Tensor) -> Tensor:
+        """Give the scaled sum, with the penalty on mix weights added."""
+        network = self.network
+        # A cache of narrow weights would outlive a recorded pass.
+        with torch.autocast(
+            network.device.type, torch.bfloat16, enabled=self.narrow, cache_enabled=False
+        ):
+            losses = network.losses(batch)
+        total = losses.sum() * scale
+        vectors = network.token_vectors
+        return total + vectors.penalty() if vectors.has_elmo else total
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    graph: torch.cuda.CUDAGraph
+    inputs: Batch
+    scale: Tensor
+    loss: Tensor
+    gradients: tuple[Tensor | None, ...]
+
+
+class GraphedGradients:
+    """The same, recorded for each shape of batches that comes often."""
+
+    def __init__(
+        self, network: TaskNetwork, parameters: Mapping[str, nn.Parameter], *, narrow: bool
+    ) -> None:
+        self._plain = PlainGradients(network, narrow=narrow)
+        self._parameters = list(parameters.values())
+        self._met: Counter[Shapes] = Counter()
+        self._recorded: dict[Shapes, _Recorded] = {}
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, batch: Batch, scale: float) -> Tensor:
+        """Give what `PlainGradients` gives."""
+        shapes = tuple(tuple(tensor.shape) for tensor in batch.tensors())
+        recorded = self._recorded.get(shapes)
+        if recorded is None:
+            self._met[shapes] += 1
+            if self._met[shapes] < RECORDED_AT or len(self._recorded) >= MOST_GRAPHS:
+                return self._plain(batch, scale)
+            recorded = self._recorded[shapes] = self._record(batch)
+        for own, given in zip(recorded.inputs.tensors(), batch.tensors(), strict=True):
+            own.copy_(given, non_blocking=True)
+        recorded.scale.fill_(scale)
+        recorded.graph.replay()
+        for parameter, gradient in zip(self._parameters, recorded.gradients, strict=True):
+            parameter.grad = gradient
+        return recorded.loss.clone()
+
+    def _record(self, batch: Batch) -> _Recorded:
+        device = self._plain.network.device
+        # What is drawn at random while recording must not change the draws of the step.
+        state = torch.cuda.get_rng_state(device)
+        inputs = batch.to(device)
+        scale = torch.ones((), device=device)
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UP_RUNS):
+                self._run(inputs, scale)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        # Another thread may pin memory meanwhile.
+        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+            loss, gradients = self._run(inputs, scale)
+        torch.cuda.set_rng_state(state, device)
+        return _Recorded(graph, inputs, scale, loss, gradients)
+
+    def _run(self, inputs: Batch, scale: Tensor) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+        loss = self._plain.loss(inputs, scale)
+        gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
+        return loss.detach(), gradients
