@@ -88,7 +88,7 @@ def train_task(
             with everyone.together():
                 pass  # the first has the lock, or all end here
             line = LiveLine(quiet=conduct.quiet or not everyone.is_first)
-            prepared = _prepare(task, settings, files, elmo, vectors, share, cache, device, line)
+            prepared = prepare(task, settings, files, elmo, vectors, share, cache, device, line)
             learner = TaskLearner(
                 prepared.trained.network,
                 task,
@@ -103,7 +103,7 @@ def train_task(
             steps = settings.recipe.epochs * learner.steps_per_epoch
             loop = Loop(
                 learner,
-                _loop_settings(settings, conduct, steps, learner.steps_per_epoch),
+                loop_settings(settings, conduct, steps, learner.steps_per_epoch),
                 run_folder,
                 facts=_facts(task, settings, files, prepared.trained, vectors, share),
                 world=everyone,
@@ -135,7 +135,9 @@ def train_task(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Prepared:
+class Prepared:
+    """Everything that training needs."""
+
     trained: TrainedTask
     train: Sequence[Any]
     dev: Sequence[Any]
@@ -144,7 +146,7 @@ class _Prepared:
     embedded_tokens: int
 
 
-def _prepare(
+def prepare(
     task: Task[Any],
     settings: TaskSettings,
     files: TaskFiles,
@@ -154,7 +156,8 @@ def _prepare(
     cache: Path | None,
     device: torch.device,
     line: LiveLine,
-) -> _Prepared:
+) -> Prepared:
+    """Read the data, build the network and compute the biLM's layers."""
     train = [example for file in files.train for example in task.read(file)]
     labels = task.labels(train)
     train = _shared_out(task, train, share, settings.recipe.seed)
@@ -174,7 +177,7 @@ def _prepare(
         line.say(f"computing {elmo_name}'s layers of all texts, once")
         network.store.add(train_texts)
         network.store.add(other_texts)
-    return _Prepared(
+    return Prepared(
         trained=TrainedTask(
             task=task,
             settings=settings,
@@ -209,7 +212,7 @@ def _result(
     task: Task[Any],
     settings: TaskSettings,
     files: TaskFiles,
-    prepared: _Prepared,
+    prepared: Prepared,
     learner: TaskLearner,
     loop: Loop,
     share: float,
@@ -244,9 +247,10 @@ def _result(
     }
 
 
-def _loop_settings(
+def loop_settings(
     settings: TaskSettings, conduct: Conduct, steps: int, steps_per_epoch: int
 ) -> LoopSettings:
+    """Give the loop its part of the settings."""
     recipe = settings.recipe
     return LoopSettings(
         schedule=Schedule(

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from elmokit.engine.cpu import products
-from elmokit.engine.cpu.products import product_with
+from elmokit.engine.cpu.products import ROWS_TOGETHER, product_with, rounded_product_with
 from elmokit.errors import InputError
 
 # Largest error in units of the result's spread: rounding of sums, of 8 and of 7 bits.
@@ -83,3 +83,23 @@ def test_eight_bits_are_refused_where_torch_has_no_such_products(
     monkeypatch.setattr(products, "_has_onednn", lambda: False)
     with pytest.raises(InputError, match=r"dtype: .*found 'int8'"):
         product_with(torch.zeros(8, 16), None, dtype="int8")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_rounded_products_are_the_same_to_the_bit_from_few_kernels(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weight, bias = drawn(48, 64, seed=1), drawn(48, seed=2)
+    plain = product_with(weight, bias, dtype=dtype)
+    sizes = set()
+
+    def counted(rows: torch.Tensor) -> torch.Tensor:
+        sizes.add(len(rows))
+        return plain(rows)
+
+    monkeypatch.setattr(products, "product_with", lambda *_, **__: counted)
+    rounded = rounded_product_with(weight, bias, dtype=dtype)
+    rows = drawn(100, 64, seed=3)
+    for count in range(1, 101):
+        assert torch.equal(rounded(rows[:count]), plain(rows)[:count])
+    assert sizes == {ROWS_TOGETHER, 2 * ROWS_TOGETHER, 3 * ROWS_TOGETHER, 4 * ROWS_TOGETHER}

@@ -41,6 +41,7 @@ class CorefTask:
                 warm_up=1.0,
                 decay="linear",
                 clip=5.0,
+                average=0.999,
                 patience=20,
             ),
             inputs=InputSettings(

@@ -32,7 +32,9 @@ class SnliSettings(ModelSettings):
 
 
 DEFAULTS = TaskSettings(
-    recipe=Recipe(epochs=20, batch_size=32, learning_rate=1e-3, clip=5.0, patience=6),
+    recipe=Recipe(
+        epochs=20, batch_size=32, learning_rate=1e-3, clip=5.0, patience=6, average=0.999
+    ),
     # The model drops its inputs itself.
     inputs=InputSettings(dropout=0.0, elmo_at="both", elmo_dropout=0.0),
     model=SnliSettings(),

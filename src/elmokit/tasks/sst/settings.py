@@ -51,7 +51,9 @@ class SstSettings(ModelSettings):
 
 DEFAULTS = TaskSettings(
     # With the phrases of the trees an epoch is 1,600 steps, and few epochs are enough.
-    recipe=Recipe(epochs=10, batch_size=100, learning_rate=1e-3, clip=5.0, patience=5),
+    recipe=Recipe(
+        epochs=10, batch_size=100, learning_rate=1e-3, clip=5.0, patience=5, average=0.999
+    ),
     # The phrases say of most single words what they are worth, so their vectors are trained.
     inputs=InputSettings(train_vectors=True, dropout=0.25, elmo_at="both", elmo_dropout=0.5),
     model=SstSettings(),
