@@ -17,7 +17,10 @@ MovedElmo = Annotated[
 
 def command(
     model: TaskModelArgument,
-    data: Annotated[list[Path], typer.Argument(help="Files of the task's format; FILE#SPLIT too.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATA", help="Files of the task's format; FILE#SPLIT too."),
+    ],
     elmo: MovedElmo = None,
     device: DeviceOption = "auto",
     as_json: Json = False,

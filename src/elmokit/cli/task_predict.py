@@ -20,7 +20,7 @@ def command(
     model: TaskModelArgument,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="What to ask about; default: standard input."),
+        typer.Argument(metavar="TEXT", help="What to ask about; default: standard input."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--input", "-i", help="Read inputs from this file, one a line.")

@@ -1,9 +1,10 @@
 """`elmo task table`: the paper's table on real data, from one command."""
 
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,7 +50,8 @@ def command(
 ) -> None:
     """Train with and without ELMo over seeds and set the figures beside the paper's.
 
-    Runs that were done before are not done again. --vectors defaults to the GloVe subset in DATA.
+    Runs that were done before are not done again, and --minutes 0 begins none. --vectors defaults
+    to the GloVe subset in DATA. --study samples also draws samples.png and samples.svg.
     """
     from elmokit.errors import InputError
     from elmokit.files import replacing_file, write_text
@@ -64,8 +66,9 @@ def command(
     chosen = data_sets(tasks or [])
     if vectors is None and (data / VECTORS).is_file():
         vectors = data / VECTORS
+    jobs = jobs_of(kind, chosen, elmo=elmo, seeds=seeds, changes=tuple(changes or ()))
     records = run_jobs(
-        jobs_of(kind, chosen, elmo=elmo, seeds=seeds, changes=tuple(changes or ())),
+        jobs,
         output,
         data=data,
         vectors=vectors,
@@ -75,9 +78,32 @@ def command(
         say=(lambda text: None) if as_json else (lambda text: print(text, flush=True)),
     )
     rows, report = study_report(kind, chosen, records)
+    missing = len(jobs) - len(records)
+    if missing:
+        note = f"{missing} of {len(jobs)} runs are missing; the same command goes on with them."
+        report += f"\n{note}\n"
+        if as_json:
+            print(f"elmo: note: {note}", file=sys.stderr)
     name = "tasks" if kind == "main" else kind
     with replacing_file(output / f"{name}.json") as beside:
         write_text(beside, json.dumps(rows, indent=1) + "\n")
     with replacing_file(output / f"{name}.md") as beside:
         write_text(beside, report)
     print(json.dumps(rows) if as_json else report)
+    if kind == "samples":
+        _plot(rows, [output / "samples.png", output / "samples.svg"])
+
+
+def _plot(rows: list[dict[str, Any]], files: list[Path]) -> None:
+    """Draw what there is; without matplotlib say so."""
+    from elmokit.errors import MissingExtraError
+    from elmokit.tasks.plots import plot_samples
+    from elmokit.tasks.table import sample_panels
+
+    panels = sample_panels(rows)
+    if not panels:
+        return
+    try:
+        plot_samples(panels, files)
+    except MissingExtraError as error:
+        print(f"elmo: note: no plot: {error}", file=sys.stderr)

@@ -68,7 +68,14 @@ def build_network(
     device: torch.device,
 ) -> TaskNetwork:
     """Make a network with fresh weights, decided by the seed."""
-    torch.manual_seed(settings.recipe.seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(settings.recipe.seed)
+        return _fresh_network(task, settings, labels, words, elmo).to(device)
+
+
+def _fresh_network(
+    task: Task[Any], settings: TaskSettings, labels: Labels, words: Words, elmo: Elmo | None
+) -> TaskNetwork:
     vectors = TokenVectors(
         settings.inputs,
         static=None if words.static is None else words.static.vectors,
@@ -86,8 +93,7 @@ def build_network(
     if elmo is not None and settings.inputs.train_elmo:
         layer = ElmoLayer(elmo, mixes=1, trainable=True)
         layer.mixes.requires_grad_(False)  # the network has its own
-    network = TaskNetwork(vectors, model, lexicon=Lexicon(words.all), elmo_layer=layer)
-    return network.to(device)
+    return TaskNetwork(vectors, model, lexicon=Lexicon(words.all), elmo_layer=layer)
 
 
 def texts_of(task: Task[Any], examples: Sequence[Any]) -> list[Tokens]:

@@ -50,6 +50,18 @@ class PlainGradients:
         return total + vectors.penalty() if vectors.has_elmo else total
 
 
+def penalty_gradients(network: TaskNetwork) -> Tensor:
+    """Leave the gradients of the penalty alone, as a process without examples has to, and give it.
+
+    The processes' mean then has the whole penalty.
+    """
+    vectors = network.token_vectors
+    penalty = vectors.penalty() if vectors.has_elmo else torch.zeros((), device=network.device)
+    if penalty.requires_grad:
+        penalty.backward()  # type: ignore[no-untyped-call]
+    return penalty.detach()
+
+
 @dataclass(frozen=True)
 class _Recorded:
     graph: torch.cuda.CUDAGraph
@@ -90,8 +102,10 @@ class GraphedGradients:
 
     def _record(self, batch: Batch) -> _Recorded:
         device = self._plain.network.device
-        # What is drawn at random while recording must not change the draws of the step.
+        # Recording must change neither the random draws of the step nor the averages of batch
+        # normalisation.
         state = torch.cuda.get_rng_state(device)
+        buffers = [(buffer, buffer.clone()) for buffer in self._plain.network.model.buffers()]
         inputs = batch.to(device)
         scale = torch.ones((), device=device)
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -105,6 +119,8 @@ class GraphedGradients:
         with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
             loss, gradients = self._run(inputs, scale)
         torch.cuda.set_rng_state(state, device)
+        for buffer, before in buffers:
+            buffer.copy_(before)
         return _Recorded(graph, inputs, scale, loss, gradients)
 
     def _run(self, inputs: Batch, scale: Tensor) -> tuple[Tensor, tuple[Tensor | None, ...]]:

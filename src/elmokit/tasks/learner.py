@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from elmokit.errors import InputError
 from elmokit.tasks.batches import epoch_batches
 from elmokit.tasks.evaluate import example_sizes, predictions_of
-from elmokit.tasks.gradients import GraphedGradients, PlainGradients
+from elmokit.tasks.gradients import GraphedGradients, PlainGradients, penalty_gradients
 from elmokit.tasks.network import Batch, TaskNetwork
 from elmokit.tasks.settings import Recipe
 from elmokit.tasks.task import Labels, Task
@@ -115,7 +115,7 @@ class TaskLearner:
         torch.manual_seed(_seed(self.recipe.seed, step, self.world.rank))
         self.network.train()
         if batch is None:
-            loss = torch.zeros((), device=self.network.device)
+            loss = penalty_gradients(self.network)
         else:
             # A part of the batch's mean, so that the processes' mean is that mean.
             loss = self._gradients(batch, self.world.size / len(self._numbers(step)))

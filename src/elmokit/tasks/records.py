@@ -48,7 +48,7 @@ def read_records(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise problem(file, number, f"is no JSON ({error})") from error
         if not isinstance(record, dict):
             raise problem(file, number, f"expected a JSON object, found {_short(record)}")

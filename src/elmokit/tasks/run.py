@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +44,12 @@ class TaskFiles:
     def all(self) -> tuple[Path, ...]:
         """Give all files."""
         return (*self.train, self.dev, *self.test)
+
+    def names(self) -> dict[Path, str]:
+        """Name each file as figures do: without its folder, where no other is called the same."""
+        files = dict.fromkeys(self.all())
+        counts = Counter(file.name for file in files)
+        return {file: file.name if counts[file.name] == 1 else str(file) for file in files}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,12 +192,12 @@ def prepare(
             words=words,
             network=network,
             elmo=elmo,
-            elmo_name=_lasting_name(elmo_name),
+            elmo_name=lasting_name(elmo_name),
             figures={},
         ),
         train=train,
         dev=held_out[files.dev],
-        tests={file.name: held_out[file] for file in files.test},
+        tests={files.names()[file]: held_out[file] for file in files.test},
         embedding_seconds=time.monotonic() - started,
         embedded_tokens=0 if network.store is None else network.store.tokens,
     )
@@ -219,7 +226,7 @@ def _result(
 ) -> dict[str, Any]:
     trained = prepared.trained
     figures = {}
-    for name, examples in {files.dev.name: prepared.dev, **prepared.tests}.items():
+    for name, examples in {files.names()[files.dev]: prepared.dev, **prepared.tests}.items():
         found = predictions_of(
             trained.network,
             task,
@@ -279,10 +286,14 @@ def _facts(
     share: float,
 ) -> dict[str, Any]:
     """Gather what a checkpoint must agree with to be gone on from."""
+    roles = {"train": files.train, "dev": (files.dev,), "test": files.test}
     facts = {
         "task": task.name,
         "settings": settings.to_dict(),
-        "data": {file.name: sha256_of(split_choice(file)[0]) for file in files.all()},
+        "data": {
+            role: [[file.name, sha256_of(split_choice(file)[0])] for file in group]
+            for role, group in roles.items()
+        },
         "elmo": None if trained.elmo is None else elmo_identity(trained.elmo),
         "vectors": None if vectors is None else sha256_of(vectors),
         "share": share,
@@ -291,7 +302,7 @@ def _facts(
     return plain
 
 
-def _lasting_name(elmo_name: str | None) -> str:
+def lasting_name(elmo_name: str | None) -> str:
     """Name a biLM so that it is found from other folders too."""
     if elmo_name is None:
         return ""

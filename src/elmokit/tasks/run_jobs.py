@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 from elmokit.errors import InputError
@@ -39,22 +40,32 @@ def run_jobs(
     known = read_records(folder)
     waiting = [job for job in jobs if _record_of(job, known) is None]
     say(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before")
+    one_at_a_time, has_failed = Lock(), Event()
 
     def run(job: Job) -> None:
         left = None if deadline is None else (deadline - time.monotonic()) / 60
-        if left is not None and left <= 0:
+        if has_failed.is_set() or (left is not None and left <= 0):
             return
-        place = folder / "runs" / job.key.replace("/", "_").replace(" ", "-")
+        place = folder / "runs" / job.folder
         started = time.monotonic()
-        log = _train(job, place, folder, data, vectors, device, left)
-        if not (place / RESULT_FILE).exists():
-            say(f"{job.key}: stopped; it goes on in the next call. {log}")
+        try:
+            outcome = _train(job, place, folder, data, vectors, device, left)
+        except Exception:
+            has_failed.set()  # what it met the next ones would meet too
+            raise
+        if outcome["ending"] != "finished":
+            say(
+                f"{job.key}: {outcome['ending']} at step {outcome['step']:,} of at most "
+                f"{outcome['steps']:,}; the next call goes on"
+            )
             return
         record = {"key": job.key, "variant": job.variant, "data": job.data.name}
-        known.append(record | read_json(place / RESULT_FILE))
-        _write_records(folder, known)
-        found = figure(known[-1], job.data)
-        say(f"{job.key}: {found:.2f} in {time.monotonic() - started:.0f} s")
+        record |= read_json(place / RESULT_FILE)
+        with one_at_a_time:
+            known.append(record)
+            _write_records(folder, known)
+        seconds = time.monotonic() - started
+        say(f"{job.key}: {figure(record, job.data):.2f} in {seconds:.0f} s")
 
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         for _ in pool.map(run, waiting):
@@ -89,8 +100,8 @@ def _train(
     vectors: Path | None,
     device: str,
     minutes: float | None,
-) -> str:
-    """Train in another process; give the last line that it said."""
+) -> dict[str, Any]:
+    """Train in another process; give what it says of the run's end."""
     files = job.data.files(data)
     command = [sys.executable, "-m", "elmokit.cli", "task", "train", job.data.task]
     command += [word for file in files.train for word in ("--train", str(file))]
@@ -103,8 +114,9 @@ def _train(
     if vectors is not None:
         command += ["--vectors", str(vectors)]
     if minutes is not None:
-        command += ["--minutes", f"{minutes:.2f}"]
+        command += ["--minutes", str(minutes)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
         raise InputError(f"{job.key} failed: {finished.stderr.strip()[-600:]}")
-    return (finished.stderr.strip().splitlines() or [""])[-1]
+    outcome: dict[str, Any] = json.loads(finished.stdout)
+    return outcome

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from elmokit.config import ConfigFields
 from elmokit.errors import InputError
+from elmokit.tasks.inputs.lexicon import MOST_CHARACTERS
 from elmokit.training.schedule import Decay
 
 ElmoPlace = Literal["input", "output", "both"]
@@ -104,6 +105,12 @@ class InputSettings(ConfigFields):
         _require(self, "0 or more", lambda v: v >= 0, "elmo_l2")
         _require(self, "0 up to but not 1", lambda v: 0 <= v < 1, "word_dropout", "dropout",
                  "elmo_dropout")  # fmt: skip
+        for width, number in self.character_filters:
+            if not 1 <= width <= MOST_CHARACTERS or number < 1:
+                raise InputError(
+                    f"character_filters: expected widths of 1 to {MOST_CHARACTERS} and numbers "
+                    f"above 0, found {[width, number]}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

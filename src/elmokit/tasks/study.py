@@ -1,11 +1,14 @@
 """Which runs a table needs: variants of a model over seeds, on one data set each."""
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from elmokit.tasks.datasets import DataSet
 from elmokit.tasks.names import task_named
+from elmokit.tasks.run import lasting_name
 from elmokit.tasks.settings import TaskSettings
 
 Study = Literal["main", "layers", "samples"]
@@ -45,13 +48,19 @@ class Job:
         defaults = task_named(self.data.task).defaults()
         return defaults.changed([*self.changes, f"seed={self.seed}"])
 
+    @property
+    def folder(self) -> str:
+        """The name of a folder that no job with other settings or another biLM has."""
+        about = json.dumps([self.settings().to_dict(), lasting_name(self.elmo)])
+        name = self.key.replace("/", "_").replace(" ", "-")
+        return f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
+
     def is_done_by(self, record: dict[str, Any]) -> bool:
         """Tell whether a record of an earlier run is what this job would give."""
-        return (
-            record["key"] == self.key
-            and record["settings"] == self.settings().to_dict()
-            and bool(record["elmo"]) == (self.elmo is not None)
-        )
+        if record["key"] != self.key or record["elmo"] != lasting_name(self.elmo):
+            return False
+        # As records are read from JSON, which has lists where settings have tuples.
+        return bool(record["settings"] == json.loads(json.dumps(self.settings().to_dict())))
 
 
 def jobs_of(

@@ -4,7 +4,10 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from elmokit.tasks.datasets import PAPER, DataSet
+from elmokit.tasks.plots import Curve, Panel
 from elmokit.tasks.study import BASE, ELMO, Study
 
 Record = dict[str, Any]
@@ -20,6 +23,11 @@ def figure(record: Record, data: DataSet) -> float:
 def summary(values: Sequence[float]) -> tuple[float, float]:
     """Give mean and standard deviation over seeds; 0 where there is one alone."""
     return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def relative_error_reduction(base: float, elmo: float) -> float | None:
+    """Give the share of the base's errors that ELMo takes away, in per cent; None: it had none."""
+    return 100 * (elmo - base) / (100 - base) if base < 100 else None
 
 
 def table(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -52,7 +60,7 @@ def table(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, 
                 "elmo_mean": elmo,
                 "elmo_std": elmo_deviation,
                 "seeds": min(map(len, found.values())),
-                "relative_error_reduction": 100 * (elmo - base) / (100 - base),
+                "relative_error_reduction": relative_error_reduction(base, elmo),
                 "paper_relative_error_reduction": paper.relative,
                 "paper_base": paper.base,
                 "paper_elmo": paper.elmo,
@@ -85,6 +93,20 @@ def variant_rows(data: Iterable[DataSet], records: Sequence[Record]) -> list[dic
                 }
             )
     return rows
+
+
+def sample_panels(rows: Iterable[dict[str, Any]]) -> dict[str, Panel]:
+    """Give the rows of the study of samples as curves, of data sets that have both of them."""
+    found: dict[tuple[str, str, str], dict[str, list[tuple[float, float, float]]]] = {}
+    for row in rows:
+        variants = found.setdefault((row["task"], row["data"], row["metric"]), {})
+        variants.setdefault(row["variant"], []).append((row["share"], row["mean"], row["std"]))
+    panels = {}
+    for (task, data, metric), variants in found.items():
+        if BASE in variants and ELMO in variants:
+            base, elmo = (Curve(*np.array(sorted(variants[variant])).T) for variant in (BASE, ELMO))
+            panels[f"{task}: {data}"] = Panel(metric, base, elmo)
+    return panels
 
 
 def study_report(
@@ -137,15 +159,17 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
         "| --- |" + " --- |" * 9,
     ]
     for row in rows:
+        relative = row["relative_error_reduction"]
         lines.append(
             f"| {row['task']} | {row['data']} | {row['metric']} "
             f"| {row['base_mean']:.2f} ± {row['base_std']:.2f} "
             f"| {row['elmo_mean']:.2f} ± {row['elmo_std']:.2f} "
             f"| {row['elmo_mean'] - row['base_mean']:+.2f} "
-            f"| {row['relative_error_reduction']:.1f}% "
+            f"| {'' if relative is None else f'{relative:.1f}%'} "
             f"| {row['paper_base']:.1f} | {row['paper_elmo']:.1f} "
             f"| {row['paper_relative_error_reduction']:.1f}% |"
         )
-    seeds = sorted({row["seeds"] for row in rows})
-    lines += ["", f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds."]
+    if rows:
+        seeds = sorted({row["seeds"] for row in rows})
+        lines += ["", f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds."]
     return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ Disturbance = Callable[[int, "LinearLearner", Tensor], Tensor]
 class LinearLearner:
     """Fits ``y = 2x + 1``; the memory, which it carries from step to step, shifts the inputs."""
 
+    item = "points"
     items_per_step = 8
     steps_per_epoch = 5
 
@@ -21,6 +22,8 @@ class LinearLearner:
         self.bias = nn.Parameter(torch.zeros(1))
         self.memory = torch.zeros(8)
         self.steps_seen: list[int] = []
+        self.done = False
+        self.looked_at: list[int] = []
         self._disturb = disturb
 
     @property
@@ -38,6 +41,9 @@ class LinearLearner:
         if self._disturb is not None:
             loss = self._disturb(step, self, loss.detach())
         return {"point_loss": loss}
+
+    def after(self, step: int) -> None:
+        self.looked_at.append(step)
 
     def observations(self) -> Mapping[str, float]:
         return {"largest_memory": float(self.memory.abs().max())}

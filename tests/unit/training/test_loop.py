@@ -114,6 +114,22 @@ def test_a_stopped_run_goes_on_to_the_bit(
     assert after.seconds > 0
 
 
+def test_a_learner_may_end_the_run(tmp_path: Path) -> None:
+    made = loop(tmp_path)
+    learner = made.learner
+    assert isinstance(learner, LinearLearner)
+
+    def after(step: int) -> None:
+        learner.looked_at.append(step)
+        learner.done = step == 6
+
+    learner.after = after  # type: ignore[method-assign]
+    assert made.run() == "finished"
+    assert made.step == 6
+    assert learner.looked_at == [1, 2, 3, 4, 5, 6]
+    assert made.checkpoints.steps()[-1] == 6
+
+
 def test_a_finished_run_has_nothing_to_do(tmp_path: Path) -> None:
     loop(tmp_path, steps=6).run()
     again = loop(tmp_path, steps=6)

@@ -82,8 +82,11 @@ class LayerStore:
         if not file.exists():
             with replacing_file(file) as beside, beside.open("wb") as stream:
                 np.save(stream, self._computed(texts, progress=progress))
-        # Copy on write: torch wants memory that it could write to.
-        layers = np.load(file, mmap_mode="c", allow_pickle=False)
+        try:
+            # Copy on write: torch wants memory that it could write to.
+            layers = np.load(file, mmap_mode="c", allow_pickle=False)
+        except (OSError, EOFError, ValueError) as error:
+            raise InputError(f"{file}: cannot be read ({error}); delete this file") from error
         expected = (sum(map(len, texts)), self.elmo.layer_count, self.elmo.dim)
         if layers.shape != expected or layers.dtype != np.float16:
             raise InputError(

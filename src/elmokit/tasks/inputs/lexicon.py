@@ -89,8 +89,17 @@ def learnt_words(
     counts = Counter(token.lower() for tokens in texts for token in tokens)
     for word in known:
         counts.pop(word, None)
-    kept = [(word, count) for word, count in counts.items() if count >= min_count]
+    kept = [
+        (word, count)
+        for word, count in counts.items()
+        if count >= min_count and _can_be_listed(word)
+    ]
     return [word for word, _ in sorted(kept, key=lambda pair: (-pair[1], pair[0]))]
+
+
+def _can_be_listed(word: str) -> bool:
+    """Say whether a list with a word a line, as a saved model has one, can hold a word."""
+    return "\n" not in word and not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def _spelling(token: str) -> npt.NDArray[np.int64]:

@@ -43,7 +43,8 @@ def read_static_vectors(file: Path, *, most: int, wanted: Collection[str]) -> St
         if len(fields) != size or not values:
             raise problem(file, number, f"expected a word and {size} numbers, found {line[:60]!r}")
         try:
-            row = np.array(fields, dtype=np.float32)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite
+                row = np.array(fields, dtype=np.float32)
         except ValueError as error:
             raise problem(file, number, f"expected a word and numbers ({error})") from error
         if not np.isfinite(row).all() or np.abs(row).max() > np.finfo(np.float16).max:

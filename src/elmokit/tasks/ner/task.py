@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
-from elmokit.errors import FormatError, InputError
+from elmokit.errors import FormatError
 from elmokit.tasks.blocks.bio import OUTSIDE, Span, tags_of
+from elmokit.tasks.classification import asked_tokens
 from elmokit.tasks.ner.data import NerExample, read_ner
 from elmokit.tasks.ner.metric import entity_scores
 from elmokit.tasks.ner.model import NerModel
@@ -105,10 +106,7 @@ class NerTask:
     def parse(self, text: Any, tokenise: Tokenise, labels: Labels) -> list[NerExample]:
         """Take a raw sentence or a list of tokens."""
         del labels
-        tokens = [token.text for token in tokenise(text)] if isinstance(text, str) else list(text)
-        if not tokens or not all(isinstance(token, str) and token for token in tokens):
-            raise InputError(f"sentence: expected some text or tokens, found {text!r}")
-        return [NerExample(tuple(tokens), None)]
+        return [NerExample(asked_tokens(text, tokenise, "sentence"), None)]
 
     def answer(self, example: NerExample, prediction: list[Span]) -> dict[str, Any]:
         """Give ``tokens`` and ``entities`` with ``label``, ``first``, ``last`` and ``text``."""

@@ -138,7 +138,7 @@ def _official(file: Path) -> dict[str, Any] | None:
     """Give the content of SQuAD's own format; None: the file is something else."""
     try:
         whole = json.loads("\n".join(line for _, line in read_lines(file)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return whole if isinstance(whole, dict) and "data" in whole else None
 

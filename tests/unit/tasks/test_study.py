@@ -1,0 +1,147 @@
+"""Which runs a study has, and which records count as done."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmokit.errors import InputError
+from elmokit.tasks.datasets import DATA_SETS, DataSet, data_sets
+from elmokit.tasks.study import LAYER_VARIANTS, SHARES, Job, jobs_of
+
+NER = DataSet(task="ner", name="Small set", train=("a",), dev="b", test=("c",))
+SST = DataSet(task="sst", name="Trees", train=("a",), dev="b", test=("c",))
+
+
+def record_of(job: Job, **changes: Any) -> dict[str, Any]:
+    """Give the record as it is read from the file."""
+    record = {"key": job.key, "settings": job.settings().to_dict(), "elmo": job.elmo or ""}
+    read: dict[str, Any] = json.loads(json.dumps(record | changes))
+    return read
+
+
+def test_the_main_study_has_two_variants_and_the_first_seed_first() -> None:
+    jobs = jobs_of("main", [NER, SST], elmo="english-base", seeds=2)
+    assert [(job.seed, job.data.task, job.variant, job.elmo) for job in jobs] == [
+        (0, "ner", "base", None),
+        (0, "ner", "elmo", "english-base"),
+        (0, "sst", "base", None),
+        (0, "sst", "elmo", "english-base"),
+        (1, "ner", "base", None),
+        (1, "ner", "elmo", "english-base"),
+        (1, "sst", "base", None),
+        (1, "sst", "elmo", "english-base"),
+    ]
+    assert {job.share for job in jobs} == {1.0}
+
+
+def test_variants_of_a_seed_differ_by_the_bilm_alone() -> None:
+    base, elmo = jobs_of("main", [NER], elmo="english-base", seeds=1, changes=("epochs=3",))
+    assert base.settings() == elmo.settings()
+    assert base.settings().recipe.epochs == 3
+    assert base.settings().recipe.seed == 0
+
+
+def test_the_study_of_layers_has_elmo_everywhere() -> None:
+    jobs = jobs_of("layers", [SST], elmo="english-base", seeds=1, changes=("epochs=3",))
+    assert [job.variant for job in jobs] == list(LAYER_VARIANTS)
+    assert {job.elmo for job in jobs} == {"english-base"}
+    inputs = {job.variant: job.settings().inputs for job in jobs}
+    assert inputs["all layers, l2 1"].elmo_l2 == 1.0
+    assert inputs["all layers, l2 0.001"].elmo_l2 == 0.001
+    assert inputs["top layer"].elmo_layers == (2,)
+    assert inputs["at the input"].elmo_at == "input"
+    assert inputs["at the output"].elmo_at == "output"
+    assert inputs["at both"].elmo_at == "both"
+    assert {job.settings().recipe.epochs for job in jobs} == {3}
+
+
+def test_the_study_of_samples_has_both_variants_at_every_share() -> None:
+    jobs = jobs_of("samples", [NER], elmo="english-base", seeds=1)
+    found = [(job.variant, job.share) for job in jobs]
+    assert found == [(v, share) for share in (*SHARES, 1.0) for v in ("base", "elmo")]
+    assert min(SHARES) == 0.01
+
+
+def test_names_are_unique() -> None:
+    jobs = [
+        job
+        for study in ("layers", "samples")
+        for job in jobs_of(study, DATA_SETS, elmo="e", seeds=2)
+    ]
+    assert len({job.key for job in jobs}) == len(jobs)
+    folders = {job.folder for job in jobs}
+    assert len(folders) == len(jobs)
+    assert not any(mark in folder for folder in folders for mark in "/\\ ")
+
+
+def test_all_of_the_data_is_one_run_for_two_studies() -> None:
+    main = jobs_of("main", [NER], elmo="english-base", seeds=1)
+    samples = jobs_of("samples", [NER], elmo="english-base", seeds=1)
+    assert samples[-2:] == main
+    assert all(new.is_done_by(record_of(old)) for old, new in zip(main, samples[-2:], strict=True))
+
+
+@pytest.mark.parametrize("data", data_sets([]), ids=lambda data: data.task)
+def test_a_job_knows_its_record(data: DataSet) -> None:
+    base, elmo = jobs_of("main", [data], elmo="english-base", seeds=1)
+    assert base.is_done_by(record_of(base))
+    assert elmo.is_done_by(record_of(elmo))
+    assert not base.is_done_by(record_of(elmo))
+
+
+def test_what_makes_another_run() -> None:
+    (_, job) = jobs_of("main", [NER], elmo="english-base", seeds=1)
+    changed = [
+        jobs_of("main", [NER], elmo="english-base", seeds=1, changes=("epochs=3",))[1],
+        jobs_of("main", [NER], elmo="tiny-untrained", seeds=1)[1],
+        jobs_of("main", [NER], elmo="english-base", seeds=2)[3],
+        jobs_of("samples", [NER], elmo="english-base", seeds=1)[1],
+        jobs_of("main", [SST], elmo="english-base", seeds=1)[1],
+    ]
+    for other in changed:
+        assert not other.is_done_by(record_of(job))
+        assert not job.is_done_by(record_of(other))
+        assert other.folder != job.folder
+    # Said in other words it is the same run.
+    same = jobs_of("main", [NER], elmo="english-base", seeds=1, changes=("epochs=40",))[1]
+    assert job.settings().recipe.epochs == 40
+    assert same.is_done_by(record_of(job))
+    assert same.folder == job.folder
+
+
+def test_a_bilm_in_a_folder_is_known_by_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run" / "model").mkdir(parents=True)
+    (tmp_path / "other" / "model").mkdir(parents=True)
+    path = tmp_path / "run" / "model"
+    (_, whole) = jobs_of("main", [NER], elmo=str(path), seeds=1)
+    record = record_of(whole)
+    monkeypatch.chdir(tmp_path / "run")
+    (_, short) = jobs_of("main", [NER], elmo="model", seeds=1)
+    assert short.is_done_by(record)
+    assert short.folder == whole.folder
+    monkeypatch.chdir(tmp_path / "other")
+    assert not short.is_done_by(record)
+
+
+def test_a_wrong_change_names_the_key() -> None:
+    (job, _) = jobs_of("main", [NER], elmo="e", seeds=1, changes=("epoch=3",))
+    with pytest.raises(InputError, match="unknown key 'epoch'"):
+        job.settings()
+
+
+@pytest.mark.parametrize("name", ["pos", "ner/WNUT-18", "all"])
+def test_an_unknown_data_set_is_named(name: str) -> None:
+    with pytest.raises(InputError, match=rf"ner/WNUT-17.*found '{name}'"):
+        data_sets([name, "sst"])
+
+
+def test_files_lie_below_the_folder() -> None:
+    (coref,) = data_sets(["coref"])
+    files = coref.files(Path("/data"))
+    assert files.train == (Path("/data/coref/ontogum.jsonl.xz#train"),)
+    assert files.dev == Path("/data/coref/ontogum.jsonl.xz#dev")
+    assert files.test[0].name == "ontogum.jsonl.xz#test"
