@@ -8,8 +8,12 @@ from typing import Any
 from elmokit.errors import InputError
 from elmokit.tasks.assemble import layer_store, texts_of
 from elmokit.tasks.evaluate import predictions_of
+from elmokit.tasks.inputs.lexicon import Lexicon
 from elmokit.tasks.task_folder import TrainedTask, read_task
 from elmokit.text.tokenise import WordTokeniser
+
+# A model that serves for long meets new forms all the time; with so many it starts anew.
+MOST_FORMS = 200_000
 
 
 class Predictor:
@@ -61,6 +65,8 @@ class Predictor:
         if not examples:
             return []
         trained, network = self.trained, self.trained.network
+        if len(network.lexicon) > MOST_FORMS:
+            network.lexicon = Lexicon(trained.words.all)
         network.store = layer_store(trained.elmo, trained.settings, device=network.device)
         if network.store is not None:
             network.store.add(texts_of(self.task, examples))

@@ -134,3 +134,13 @@ def test_the_package_has_two_names_and_no_others() -> None:
     assert elmokit.tasks.Predictor is Predictor
     with pytest.raises(AttributeError, match=r"module 'elmokit\.tasks' has no attribute 'train'"):
         elmokit.tasks.train  # noqa: B018
+
+
+def test_forms_of_long_ago_are_forgotten(ner: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["Ada went to New Rome today"]
+    first = ner.predict(asked)
+    monkeypatch.setattr("elmokit.tasks.predictor.MOST_FORMS", 50)
+    for number in range(20):
+        ner.predict([" ".join(f"word{number}x{other}" for other in range(10))])
+        assert len(ner.trained.network.lexicon) <= 50 + 10
+    assert ner.predict(asked) == first
