@@ -20,13 +20,11 @@ def predictions_of(
     task: Task[Any],
     examples: Sequence[Any],
     labels: Labels,
-    *,
-    one_by_one: bool = False,
 ) -> list[Any]:
     """Give the prediction for each example; texts of like length are computed together."""
     network.eval()
     tokens = TOKENS_AT_ONCE.get(network.device.type, TOKENS_AT_ONCE["cpu"])
-    most = 1 if one_by_one else EXAMPLES_AT_ONCE
+    most = 1 if task.one_at_a_time else EXAMPLES_AT_ONCE
     found: list[Any] = [None] * len(examples)
     with torch.no_grad():
         for numbers in sorted_batches(example_sizes(task, examples), tokens=tokens, most=most):

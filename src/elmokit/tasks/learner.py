@@ -67,7 +67,7 @@ class TaskLearner:
             and network.device.type == "cuda"
             and network.elmo_layer is None
             and (network.store is None or network.store.is_on_gpu)
-            and recipe.batch_size > 1  # documents, each with a shape of its own
+            and not task.one_at_a_time  # each has a shape of its own
         )
         self._gradients: PlainGradients | GraphedGradients = (
             GraphedGradients(network, self._parameters, narrow=narrow)
@@ -186,7 +186,6 @@ class TaskLearner:
                 self.task,
                 self.dev,
                 self.labels,
-                one_by_one=self.recipe.batch_size == 1,
             )
             score = self.task.score(self.dev, found)[self.task.metric]
             # On GPUs sums may differ; all processes go by what the first one found.

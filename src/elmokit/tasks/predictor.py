@@ -70,11 +70,8 @@ class Predictor:
         network.store = layer_store(trained.elmo, trained.settings, device=network.device)
         if network.store is not None:
             network.store.add(texts_of(self.task, examples))
-        one_by_one = trained.settings.recipe.batch_size == 1
         try:
-            return predictions_of(
-                network, self.task, examples, trained.labels, one_by_one=one_by_one
-            )
+            return predictions_of(network, self.task, examples, trained.labels)
         finally:
             network.store = None
 

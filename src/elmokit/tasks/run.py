@@ -232,7 +232,6 @@ def _result(
             task,
             examples,
             trained.labels,
-            one_by_one=settings.recipe.batch_size == 1,
         )
         figures[name] = dict(task.score(examples, found))
     return {

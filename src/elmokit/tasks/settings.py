@@ -1,6 +1,7 @@
 """How a task is trained: frozen dataclasses, each task with defaults of its own."""
 
 import json
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -78,7 +79,7 @@ class InputSettings(ConfigFields):
     elmo_at: ElmoPlace = "input"
     """Where the mix enters: ``input``, ``output`` or ``both`` (two mixes)."""
     elmo_layers: tuple[int, ...] = ()
-    """Layers that are mixed, 0 the one before context; none: all."""
+    """Layers that are mixed, 0 the one before context, -1 the top one; none: all."""
     elmo_form: ElmoForm = "layers"
     """``layers``: a weight for each layer; ``directions``: one for each of its directions."""
     elmo_weights: tuple[float, ...] | None = None
@@ -176,5 +177,5 @@ def _home(parts: dict[str, dict[str, Any]], key: str) -> tuple[dict[str, Any], s
 def _require(config: object, expected: str, holds: Any, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
-        if value is not None and not holds(value):
+        if value is not None and not (math.isfinite(value) and holds(value)):
             raise InputError(f"{name}: expected a number {expected}, found {value!r}")

@@ -59,6 +59,8 @@ class Task(Protocol[Example]):
     """The key of `score` that decides which epoch is best: higher is better."""
     answers_once: bool
     """Whether `parse` always makes exactly one example, as most tasks do."""
+    one_at_a_time: bool
+    """Whether the model takes examples alone, because each is a document with many texts."""
 
     def defaults(self) -> TaskSettings:
         """Give the recipe that is used unless told otherwise."""

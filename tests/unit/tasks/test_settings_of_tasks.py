@@ -94,6 +94,7 @@ def test_values_of_a_wrong_type(change: str, message: str) -> None:
         ("batch_size=-1", "batch_size: expected a number above 0, found -1"),
         ("learning_rate=0", "learning_rate: expected a number above 0, found 0"),
         ("learning_rate=NaN", "learning_rate: expected a number above 0, found nan"),
+        ("learning_rate=Infinity", "learning_rate: expected a number above 0, found inf"),
         ("clip=0", "clip: expected a number above 0, found 0"),
         ("patience=0", "patience: expected a number above 0, found 0"),
         ("warm_up=-1", "warm_up: expected a number 0 or more, found -1"),

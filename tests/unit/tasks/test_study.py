@@ -50,7 +50,7 @@ def test_the_study_of_layers_has_elmo_everywhere() -> None:
     inputs = {job.variant: job.settings().inputs for job in jobs}
     assert inputs["all layers, l2 1"].elmo_l2 == 1.0
     assert inputs["all layers, l2 0.001"].elmo_l2 == 0.001
-    assert inputs["top layer"].elmo_layers == (2,)
+    assert inputs["top layer"].elmo_layers == (-1,)
     assert inputs["at the input"].elmo_at == "input"
     assert inputs["at the output"].elmo_at == "output"
     assert inputs["at both"].elmo_at == "both"

@@ -61,9 +61,7 @@ def test_what_is_written_is_read(tmp_path: Path, task: str) -> None:
     assert all(torch.equal(own[name], read[name]) for name in own)
     found.network.store = small.network.store
     one, other = (
-        predictions_of(
-            network, small.task, small.examples, small.labels, one_by_one=task == "coref"
-        )
+        predictions_of(network, small.task, small.examples, small.labels)
         for network in (small.network, found.network)
     )
     assert one == other

@@ -139,9 +139,9 @@ def test_predictions_come_in_the_order_of_the_examples(
         predictions_of(small.network, small.task, [example], small.labels)[0]
         for example in small.examples
     ]
-    one_by_one = predictions_of(
-        small.network, small.task, small.examples, small.labels, one_by_one=True
-    )
+    with monkeypatch.context() as patched:
+        patched.setattr(type(small.task), "one_at_a_time", True)
+        one_by_one = predictions_of(small.network, small.task, small.examples, small.labels)
     monkeypatch.setitem(TOKENS_AT_ONCE, "cpu", 10)
     in_parts = predictions_of(small.network, small.task, small.examples, small.labels)
     for other in (alone, one_by_one, in_parts):

@@ -30,6 +30,7 @@ class CorefTask:
     title = "Coref"
     metric = "f1"
     answers_once = True
+    one_at_a_time = True
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for LitBank or OntoGUM: about a hundred documents, one a step."""

@@ -172,8 +172,9 @@ def _chosen(settings: InputSettings, layers: int) -> tuple[int, ...]:
     """Give the layers that are mixed."""
     chosen = settings.elmo_layers or tuple(range(layers))
     for layer in chosen:
-        if not 0 <= layer < layers:
+        if not -layers <= layer < layers:
             raise InputError(f"elmo_layers: this model has layers 0 to {layers - 1}, found {layer}")
+    chosen = tuple(layer % layers for layer in chosen)
     if settings.elmo_form == "directions" and chosen[0] != 0:
         raise InputError(
             "elmo_layers: elmo_form 'directions' needs layer 0 first, as all layers do"

@@ -26,6 +26,7 @@ class NerTask:
     title = "NER"
     metric = "f1"
     answers_once = True
+    one_at_a_time = False
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for some ten thousand sentences."""

@@ -28,6 +28,7 @@ class SnliTask:
     title = "SNLI"
     metric = "accuracy"
     answers_once = True
+    one_at_a_time = False
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for some ten thousand pairs; with all of SNLI fewer epochs do."""

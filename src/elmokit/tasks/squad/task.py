@@ -23,6 +23,7 @@ class SquadTask:
     title = "SQuAD"
     metric = "f1"
     answers_once = True
+    one_at_a_time = False
 
     def defaults(self) -> TaskSettings:
         """Give the ELMo paper's recipe, with AdamW in place of Adadelta.

@@ -24,6 +24,7 @@ class SrlTask:
     title = "SRL"
     metric = "f1"
     answers_once = False
+    one_at_a_time = False
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for some forty thousand predicates."""

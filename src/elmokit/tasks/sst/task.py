@@ -27,6 +27,7 @@ class SstTask:
     title = "SST-5"
     metric = "accuracy"
     answers_once = True
+    one_at_a_time = False
 
     def defaults(self) -> TaskSettings:
         """Give the recipe for training on the phrases of SST-5."""

@@ -168,7 +168,7 @@ def test_the_mix_is_that_of_the_layers() -> None:
     torch.testing.assert_close(found.at_output, expected)
 
 
-@pytest.mark.parametrize("chosen", [(0,), (2,), (0, 2), (2, 1)])
+@pytest.mark.parametrize("chosen", [(0,), (2,), (0, 2), (2, 1), (-1,), (0, -2)])
 def test_some_of_the_layers(chosen: tuple[int, ...]) -> None:
     vectors = made(vectors=False, elmo_layers=chosen)
     found = given(vectors)
@@ -209,7 +209,7 @@ def test_directions_have_weights_of_their_own() -> None:
     ("settings", "message"),
     [
         ({"elmo_layers": (3,)}, "elmo_layers: this model has layers 0 to 2, found 3"),
-        ({"elmo_layers": (-1,)}, "elmo_layers: this model has layers 0 to 2, found -1"),
+        ({"elmo_layers": (-4,)}, "elmo_layers: this model has layers 0 to 2, found -4"),
         ({"elmo_form": "directions", "elmo_layers": (1, 2)}, "'directions' needs layer 0 first"),
         ({"elmo_weights": (1.0, 2.0)}, "weights: expected 3 values, found 2"),
         ({"elmo_weights": (1.0, 2.0), "elmo_layers": (1,)}, "weights: expected 1 values, found 2"),
