@@ -1,6 +1,7 @@
 """What a biLM is made of: frozen dataclasses that every format reads into and writes from."""
 
 import dataclasses
+import json
 import math
 import types
 import typing
@@ -48,6 +49,17 @@ class ConfigFields:
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values that `from_dict` reads back."""
         return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+def parsed_change(change: str) -> tuple[str, Any]:
+    """Read a change to settings, ``key=value``; a value is JSON, or else a plain word."""
+    key, equals, written = change.partition("=")
+    if not equals:
+        raise InputError(f"set: expected key=value, found {change!r}")
+    try:
+        return key, json.loads(written)
+    except ValueError:
+        return key, written
 
 
 def _value_of(hint: Any, value: Any, where: str) -> Any:  # noqa: PLR0911

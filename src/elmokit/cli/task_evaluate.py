@@ -8,7 +8,7 @@ import typer
 from elmokit.cli.options import DeviceOption, Json, print_json
 
 TaskModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Folder of a task model, or a bundled one's name.")
+    str, typer.Argument(metavar="MODEL", help="Folder that elmo task train wrote.")
 ]
 MovedElmo = Annotated[
     str | None, typer.Option("--elmo", help="Where the model's biLM is, if it has moved.")

@@ -4,7 +4,6 @@ D directions, T steps, B rows of this process, L layers, H cell, P size of a dir
 """
 
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,9 @@ from elmokit.lm.settings import TrainSettings
 from elmokit.lm.word_table import WordTable
 from elmokit.nn.softmax import sample_candidates
 from elmokit.training.distributed import World
+from elmokit.training.made_ahead import MadeAhead
+from elmokit.training.seeds import mixed_seed
 
-# Batches that are made ahead of their use.
-BATCHES_AHEAD = 3
 LOSS_NAMES = ("forward_loss", "backward_loss")
 
 
@@ -83,8 +82,7 @@ class BiLMLearner:
             self._graphed = GraphedGradients(objective, table, dropout=settings.dropout)
         else:
             self._plain = PlainGradients(objective, table)
-        self._maker = ThreadPoolExecutor(max_workers=1)
-        self._ahead: dict[int, Future[list[Batch]]] = {}
+        self._made_ahead = MadeAhead(self._make)
 
     @property
     def parameters(self) -> Mapping[str, nn.Parameter]:
@@ -159,12 +157,12 @@ class BiLMLearner:
     ) -> tuple[Tensor, WindowState]:
         settings, state = self.settings, self._states[part]
         if self._graphed is not None:
-            seed = _seed(settings.seed, step, part, self.world.rank)
+            seed = mixed_seed(settings.seed, step, part, self.world.rank)
             return self._graphed(batch, state, seed, scale)
         assert self._plain is not None
         dropout = row_dropout(
             settings.dropout,
-            seed=_seed(settings.seed, step),
+            seed=mixed_seed(settings.seed, step),
             rows=self._parts[part],
             all_rows=settings.rows,
         )
@@ -172,11 +170,7 @@ class BiLMLearner:
 
     def batches(self, step: int) -> list[Batch]:
         """Give the batches of a step, and have the next ones made meanwhile."""
-        for ahead in range(step, step + BATCHES_AHEAD):
-            if ahead not in self._ahead:
-                self._ahead[ahead] = self._maker.submit(self._make, ahead)
-        self._ahead = {number: f for number, f in self._ahead.items() if number >= step}
-        return self._ahead.pop(step).result()
+        return self._made_ahead(step)
 
     def _make(self, step: int) -> list[Batch]:
         window = self.streams.window(step)
@@ -184,7 +178,7 @@ class BiLMLearner:
         targets = self._targets[window.targets]
         samples = tries = None
         if self.settings.samples is not None:
-            generator = torch.Generator().manual_seed(_seed(self.settings.seed, step, 1 << 20))
+            generator = torch.Generator().manual_seed(mixed_seed(self.settings.seed, step, 1 << 20))
             count = min(self.settings.samples, vocabulary_size)
             drawn = [
                 sample_candidates(vocabulary_size, count, generator=generator)
@@ -207,8 +201,3 @@ class BiLMLearner:
             )
             batches.append(batch if self._graphed is None else self._graphed.staged(batch))
         return batches
-
-
-def _seed(*numbers: int) -> int:
-    """Mix numbers into one seed."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

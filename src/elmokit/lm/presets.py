@@ -1,10 +1,9 @@
 """Sizes and recipes by name, and single changes to them."""
 
-import json
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from elmokit.config import CharacterConfig, ModelConfig, WordConfig
+from elmokit.config import CharacterConfig, ModelConfig, WordConfig, parsed_change
 from elmokit.errors import InputError
 from elmokit.lm.settings import TrainSettings
 
@@ -100,13 +99,7 @@ def changed(preset: Preset, changes: list[str]) -> Preset:
     """
     model, settings = preset.model.to_dict(), preset.settings.to_dict()
     for change in changes:
-        key, equals, written = change.partition("=")
-        if not equals:
-            raise InputError(f"set: expected key=value, found {change!r}")
-        try:
-            value = json.loads(written)
-        except ValueError:
-            value = written
+        key, value = parsed_change(change)
         if key in settings:
             settings[key] = value
         else:

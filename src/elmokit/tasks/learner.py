@@ -1,7 +1,6 @@
 """A task as the training loop sees it: examples in, gradients out, the best epoch kept."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -19,9 +18,9 @@ from elmokit.tasks.settings import Recipe
 from elmokit.tasks.task import Labels, Task
 from elmokit.training.distributed import World
 from elmokit.training.journal import LiveLine
+from elmokit.training.made_ahead import MadeAhead
+from elmokit.training.seeds import mixed_seed
 
-# Batches that are made ahead of their use.
-BATCHES_AHEAD = 3
 LOSS_NAME = "training_loss"
 
 
@@ -75,8 +74,7 @@ class TaskLearner:
             else PlainGradients(network, narrow=narrow)
         )
         self._epoch = lru_cache(maxsize=2)(self._batches_of_epoch)
-        self._maker = ThreadPoolExecutor(max_workers=1)
-        self._ahead: dict[int, Future[Batch | None]] = {}
+        self._batch = MadeAhead(self._make)
 
     @property
     def parameters(self) -> Mapping[str, nn.Parameter]:
@@ -112,7 +110,7 @@ class TaskLearner:
     def gradients(self, step: int) -> Mapping[str, Tensor]:
         """Leave this process's gradients in the parameters and give its loss."""
         batch = self._batch(step)
-        torch.manual_seed(_seed(self.recipe.seed, step, self.world.rank))
+        torch.manual_seed(mixed_seed(self.recipe.seed, step, self.world.rank))
         self.network.train()
         if batch is None:
             loss = penalty_gradients(self.network)
@@ -181,12 +179,7 @@ class TaskLearner:
 
     def _look_at_dev(self) -> None:
         with self._averaged():
-            found = predictions_of(
-                self.network,
-                self.task,
-                self.dev,
-                self.labels,
-            )
+            found = predictions_of(self.network, self.task, self.dev, self.labels)
             score = self.task.score(self.dev, found)[self.task.metric]
             # On GPUs sums may differ; all processes go by what the first one found.
             score = self.world.of_all([round(1e6 * score)])[0][0] / 1e6
@@ -210,14 +203,6 @@ class TaskLearner:
             for name, buffer in self.network.model.named_buffers(prefix="model")
             if name in persistent
         }
-
-    def _batch(self, step: int) -> Batch | None:
-        """Give the batch of a step, and have the next ones made meanwhile."""
-        for ahead in range(step, step + BATCHES_AHEAD):
-            if ahead not in self._ahead:
-                self._ahead[ahead] = self._maker.submit(self._make, ahead)
-        self._ahead = {number: f for number, f in self._ahead.items() if number >= step}
-        return self._ahead.pop(step).result()
 
     def _make(self, step: int) -> Batch | None:
         """Make this process's part of a batch; None where the batch is smaller than the world."""
@@ -258,8 +243,3 @@ class _Swapped:
         with torch.no_grad():
             for name, tensor in self._own.items():
                 self._parameters[name].copy_(tensor)
-
-
-def _seed(*numbers: int) -> int:
-    """Mix numbers into one seed."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

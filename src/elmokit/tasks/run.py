@@ -227,12 +227,7 @@ def _result(
     trained = prepared.trained
     figures = {}
     for name, examples in {files.names()[files.dev]: prepared.dev, **prepared.tests}.items():
-        found = predictions_of(
-            trained.network,
-            task,
-            examples,
-            trained.labels,
-        )
+        found = predictions_of(trained.network, task, examples, trained.labels)
         figures[name] = dict(task.score(examples, found))
     return {
         "task": task.name,

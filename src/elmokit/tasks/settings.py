@@ -1,11 +1,10 @@
 """How a task is trained: frozen dataclasses, each task with defaults of its own."""
 
-import json
 import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from elmokit.config import ConfigFields
+from elmokit.config import ConfigFields, parsed_change
 from elmokit.errors import InputError
 from elmokit.tasks.inputs.lexicon import MOST_CHARACTERS
 from elmokit.training.schedule import Decay
@@ -139,14 +138,9 @@ class TaskSettings:
         """
         parts = self.to_dict()
         for change in changes:
-            key, equals, written = change.partition("=")
-            if not equals:
-                raise InputError(f"set: expected key=value, found {change!r}")
+            key, value = parsed_change(change)
             home, name = _home(parts, key)
-            try:
-                home[name] = json.loads(written)
-            except ValueError:
-                home[name] = written
+            home[name] = value
         return self.from_dict(parts)
 
     def from_dict(self, values: Any, where: str = "settings") -> "TaskSettings":
