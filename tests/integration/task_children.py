@@ -106,8 +106,6 @@ def main() -> None:
     """Fork children that train tasks until nobody asks any more."""
     import warnings
 
-    import seqeval.metrics  # noqa: F401  # imported late, which takes a moment
-
     import task_runs
 
     for name in ("ner", "sst"):

@@ -115,6 +115,7 @@ def pretrain_holding_lock(
             world=everyone,
             line=line,
             tensorboard=conduct.tensorboard,
+            since=started,
         )
         resumed = loop.resume()
         parameters = sum(p.numel() for p in parts.objective.parameters())

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from elmokit.tasks.inputs.lexicon import Forms
 from elmokit.tasks.network import Batch, TaskNetwork
 
 # A shape is recorded when it comes for this time, and as long as there are not too many.
 RECORDED_AT = 2
-MOST_GRAPHS = 96
+MOST_GRAPHS = 256
 WARM_UP_RUNS = 2
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -68,7 +69,7 @@ class _Recorded:
     inputs: Batch
     scale: Tensor
     loss: Tensor
-    gradients: tuple[Tensor | None, ...]
+    has_gradient: tuple[bool, ...]
 
 
 class GraphedGradients:
@@ -79,12 +80,20 @@ class GraphedGradients:
     ) -> None:
         self._plain = PlainGradients(network, narrow=narrow)
         self._parameters = list(parameters.values())
+        # All graphs leave their gradients here, or each would keep its own.
+        self._gradients = [torch.empty_like(parameter) for parameter in self._parameters]
         self._met: Counter[Shapes] = Counter()
         self._recorded: dict[Shapes, _Recorded] = {}
+        self._forms: Forms | None = None
         self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, batch: Batch, scale: float) -> Tensor:
         """Give what `PlainGradients` gives."""
+        # A graph reads what is known of forms where that lay when it was recorded.
+        forms = self._plain.network.lexicon.forms(self._plain.network.device)
+        if forms is not self._forms:
+            self._recorded.clear()
+            self._forms = forms
         shapes = tuple(tuple(tensor.shape) for tensor in batch.tensors())
         recorded = self._recorded.get(shapes)
         if recorded is None:
@@ -96,8 +105,10 @@ class GraphedGradients:
             own.copy_(given, non_blocking=True)
         recorded.scale.fill_(scale)
         recorded.graph.replay()
-        for parameter, gradient in zip(self._parameters, recorded.gradients, strict=True):
-            parameter.grad = gradient
+        for parameter, gradient, is_there in zip(
+            self._parameters, self._gradients, recorded.has_gradient, strict=True
+        ):
+            parameter.grad = gradient if is_there else None
         return recorded.loss.clone()
 
     def _record(self, batch: Batch) -> _Recorded:
@@ -117,13 +128,18 @@ class GraphedGradients:
         graph = torch.cuda.CUDAGraph()
         # Another thread may pin memory meanwhile.
         with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-            loss, gradients = self._run(inputs, scale)
+            loss, has_gradient = self._run(inputs, scale)
         torch.cuda.set_rng_state(state, device)
         for buffer, before in buffers:
             buffer.copy_(before)
-        return _Recorded(graph, inputs, scale, loss, gradients)
+        return _Recorded(graph, inputs, scale, loss, has_gradient)
 
-    def _run(self, inputs: Batch, scale: Tensor) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+    def _run(self, inputs: Batch, scale: Tensor) -> tuple[Tensor, tuple[bool, ...]]:
+        """Compute the gradients; give the loss, and which parameters it depends on."""
         loss = self._plain.loss(inputs, scale)
-        gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
-        return loss.detach(), gradients
+        found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
+        pairs = [
+            (own, new) for own, new in zip(self._gradients, found, strict=True) if new is not None
+        ]
+        torch._foreach_copy_([own for own, _ in pairs], [new for _, new in pairs])
+        return loss.detach(), tuple(new is not None for new in found)

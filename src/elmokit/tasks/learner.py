@@ -66,7 +66,6 @@ class TaskLearner:
             and network.device.type == "cuda"
             and network.elmo_layer is None
             and (network.store is None or network.store.is_on_gpu)
-            and not task.one_at_a_time  # each has a shape of its own
         )
         self._gradients: PlainGradients | GraphedGradients = (
             GraphedGradients(network, self._parameters, narrow=narrow)
@@ -210,7 +209,9 @@ class TaskLearner:
         if not len(own):
             return None
         examples = [self.train[number] for number in own]
-        batch = self.network.batch(self.task, examples, self.labels, rounded=self._is_graphed)
+        # Where each example has its own shape, that comes again in the next epoch.
+        rounded = self._is_graphed and not self.task.one_at_a_time
+        batch = self.network.batch(self.task, examples, self.labels, rounded=rounded)
         return batch.pinned() if self._is_graphed else batch
 
     def _numbers(self, step: int) -> npt.NDArray[np.int64]:

@@ -86,6 +86,7 @@ def train_task(
     static vectors. ``share`` of the training data is used, chosen by the seed. ``cache`` is a
     folder for the biLM's layers of the data, where other runs find them.
     """
+    started = time.monotonic()
     conduct = conduct or Conduct()
     if not 0 < share <= 1:
         raise InputError(f"share: expected a number above 0, up to 1, found {share!r}")
@@ -116,6 +117,7 @@ def train_task(
                 world=everyone,
                 line=line,
                 tensorboard=conduct.tensorboard,
+                since=started,
             )
             resumed = loop.resume()
             line.say(

@@ -50,8 +50,9 @@ def run_jobs(
         started = time.monotonic()
         try:
             outcome = _train(job, place, folder, data, vectors, device, left)
-        except Exception:
+        except Exception as error:
             has_failed.set()  # what it met the next ones would meet too
+            say(f"{job.key}: failed; nothing new is begun ({error!s:.300})")
             raise
         if outcome["ending"] != "finished":
             say(

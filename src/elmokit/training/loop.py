@@ -124,7 +124,9 @@ class Loop:
         world: World | None = None,
         line: LiveLine | None = None,
         tensorboard: bool = False,
+        since: float | None = None,
     ) -> None:
+        """``since`` is the `time.monotonic` from which the minutes of the run count; None: now."""
         self.learner = learner
         self.settings = settings
         self.world = world or World()
@@ -148,6 +150,7 @@ class Loop:
         self._sums: dict[str, float] = {}
         self._summed = 0
         self._started = time.monotonic()
+        self._since = self._started if since is None else since
         self._seconds_before = 0.0
         self._mark = (self._started, 0)
 
@@ -298,7 +301,7 @@ class Loop:
 
     def _late(self) -> bool:
         minutes = self.settings.minutes
-        return minutes is not None and time.monotonic() - self._started > 60 * minutes
+        return minutes is not None and time.monotonic() - self._since > 60 * minutes
 
 
 def _check_facts(own: Mapping[str, Any], saved: Mapping[str, Any], folder: Path) -> None:

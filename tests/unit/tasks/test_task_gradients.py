@@ -139,6 +139,32 @@ def test_recorded_passes_are_the_plain_ones(tmp_path: Path, task: str) -> None:
 
 
 @on_a_gpu
+def test_documents_of_their_own_shapes_are_recorded(tmp_path: Path) -> None:
+    still = ["lstm_dropout=0", "model.dropout=0", "inputs.dropout=0", "elmo_dropout=0"]
+    small, other = (
+        small_network("coref", tmp_path, *still, elmo=tiny_elmo("cuda"), device=place)
+        for place in [torch.device("cuda", 0)] * 2
+    )
+    recorded, plain = small.network.train(), other.network.train()
+    parameters = {n: p for n, p in recorded.named_parameters() if p.requires_grad}
+    graphed = GraphedGradients(recorded, parameters, narrow=False)
+    straight = PlainGradients(plain, narrow=False)
+    for _ in range(RECORDED_AT + 1):
+        for example in small.examples[:3]:
+            losses = []
+            for network, gradients in ((recorded, graphed), (plain, straight)):
+                network.zero_grad(set_to_none=True)
+                batch = network.batch(small.task, [example], small.labels)
+                losses.append(gradients(batch.pinned(), 1.0))
+            torch.testing.assert_close(losses[0], losses[1], rtol=0, atol=CLOSE)
+            found, expected = gradients_of(recorded), gradients_of(plain)
+            assert found.keys() == expected.keys()
+            for name, gradient in expected.items():
+                torch.testing.assert_close(found[name], gradient, rtol=0, atol=CLOSE, msg=name)
+    assert graphed._recorded
+
+
+@on_a_gpu
 def test_recording_leaves_the_draws_of_a_step_alone(tmp_path: Path) -> None:
     small = small_network("ner", tmp_path, elmo=tiny_elmo("cuda"), device=torch.device("cuda", 0))
     network = small.network

@@ -32,6 +32,7 @@ def loop(
     *,
     steps: int = 20,
     facts: dict[str, Any] | None = None,
+    since: float | None = None,
     **settings: Any,
 ) -> Loop:
     chosen: dict[str, Any] = {"log_every": 1, "save_every": 4, "optimiser": "adamw"} | settings
@@ -41,6 +42,7 @@ def loop(
         LoopSettings(schedule=schedule, **chosen),
         folder,
         facts=FACTS if facts is None else facts,
+        since=since,
     )
     made.resume()
     return made
@@ -251,6 +253,10 @@ def test_out_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert after.seconds == 75
     assert after.run() == "out of time"
     assert after.step == 10
+    # What was done before the loop counts too.
+    late = loop(tmp_path, slow, minutes=1, save_every=100, since=now - 40)
+    assert late.run() == "out of time"
+    assert late.step == 12
 
 
 @pytest.mark.parametrize("key", ["log_every", "save_every", "keep", "minutes"])

@@ -55,11 +55,40 @@ def _log_partition(
     scores: Tensor, mask: Tensor, transitions: Tensor, starts: Tensor, ends: Tensor
 ) -> Tensor:
     """Sum over all paths (B,)."""
-    sums = starts + scores[:, 0]  # (B, C)
-    for step in range(1, scores.shape[1]):
+    way = _token_by_token if scores.device.type == "cpu" else _in_halves
+    sums = way(starts + scores[:, 0], scores[:, 1:], mask[:, 1:], transitions)  # (B, C)
+    return torch.logsumexp(sums + ends, dim=1)
+
+
+def _token_by_token(first: Tensor, scores: Tensor, mask: Tensor, transitions: Tensor) -> Tensor:
+    """Sum over all paths to each last tag (B, C), from the sums ``first`` of the first token.
+
+    ``scores`` (B, T - 1, C) and ``mask`` are those of the other tokens.
+    """
+    sums = first
+    for step in range(scores.shape[1]):
         longer = torch.logsumexp(sums[:, :, None] + transitions, dim=1) + scores[:, step]
         sums = torch.where(mask[:, step, None], longer, sums)
-    return torch.logsumexp(sums + ends, dim=1)
+    return sums
+
+
+def _in_halves(first: Tensor, scores: Tensor, mask: Tensor, transitions: Tensor) -> Tensor:
+    """Do the same, joining neighbours pair by pair: C times the work, in log T steps for T.
+
+    A GPU has the room, and would wait for each of T steps.
+    """
+    staying = torch.full_like(transitions, VERY_LOW).fill_diagonal_(0.0)  # padding changes no tag
+    moves = torch.where(
+        mask[:, :, None, None], transitions + scores[:, :, None, :], staying
+    )  # (B, T - 1, C, C): from the row's tag to the column's
+    while moves.shape[1] > 1:
+        if moves.shape[1] % 2:
+            moves = torch.cat([moves, staying.expand_as(moves[:, :1])], dim=1)
+        before, after = moves[:, ::2], moves[:, 1::2]
+        moves = torch.logsumexp(before[..., None] + after[..., None, :, :], dim=-2)
+    if not moves.shape[1]:
+        return first
+    return torch.logsumexp(first[:, :, None] + moves[:, 0], dim=1)
 
 
 def _path_score(

@@ -3,6 +3,7 @@
 F forms met so far, C characters of a form
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -19,6 +20,8 @@ BEGIN, END, PADDING = 256, 257, 258
 ALPHABET_SIZE = 259
 
 UNKNOWN = 0
+
+_DIGIT = re.compile(r"\d")
 
 
 class Forms(NamedTuple):
@@ -75,7 +78,8 @@ class Lexicon:
         number = len(self._numbers)
         self._numbers[token] = number
         self._lowered.append(self._numbers[lowered])
-        self._vectors.append(self.words.get(token) or self.words.get(lowered) or UNKNOWN)
+        spelled = (token, lowered, with_zeros(lowered))
+        self._vectors.append(next(filter(None, map(self.words.get, spelled)), UNKNOWN))
         self._spellings.append(_spelling(token))
 
 
@@ -84,17 +88,28 @@ def learnt_words(
 ) -> list[str]:
     """List words, in lower case, that occur often enough in the training data and have no vector.
 
-    The most frequent come first.
+    Words that differ in digits alone are one. The most frequent come first.
     """
-    counts = Counter(token.lower() for tokens in texts for token in tokens)
-    for word in known:
-        counts.pop(word, None)
+    unlisted = Counter(token.lower() for tokens in texts for token in tokens)
+    counts: Counter[str] = Counter()
+    known = set(known)
+    for word, count in unlisted.items():
+        if word not in known and with_zeros(word) not in known:
+            counts[with_zeros(word)] += count
     kept = [
         (word, count)
         for word, count in counts.items()
         if count >= min_count and _can_be_listed(word)
     ]
     return [word for word, _ in sorted(kept, key=lambda pair: (-pair[1], pair[0]))]
+
+
+def with_zeros(word: str) -> str:
+    """Write every digit as 0, so that dates, results and prices that were never met have a vector.
+
+    So it is done since Collobert et al. (2011), section 4.1.
+    """
+    return _DIGIT.sub("0", word)
 
 
 def _can_be_listed(word: str) -> bool:

@@ -10,7 +10,7 @@ from elmokit.tasks.settings import ModelSettings
 class NerModelSettings(ModelSettings):
     """A biLSTM with a CRF."""
 
-    hidden_dim: int = 200
+    hidden_dim: int = 256
     """Size of a direction of the biLSTM."""
     layers: int = 2
     """Layers of the biLSTM."""

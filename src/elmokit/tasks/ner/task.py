@@ -32,9 +32,9 @@ class NerTask:
         """Give the recipe for some ten thousand sentences."""
         return TaskSettings(
             recipe=Recipe(
-                epochs=40,
-                batch_size=32,
-                learning_rate=2e-3,
+                epochs=25,
+                batch_size=16,
+                learning_rate=1e-3,
                 weight_decay=0.01,
                 average=0.999,
                 patience=12,
@@ -42,7 +42,8 @@ class NerTask:
             inputs=InputSettings(
                 train_vectors=True,
                 word_dropout=0.05,
-                character_filters=((2, 32), (3, 64), (4, 32)),
+                character_filters=((2, 64), (3, 128), (4, 64)),
+                character_dim=32,
                 dropout=0.3,
                 elmo_at="input",
             ),
@@ -101,8 +102,7 @@ class NerTask:
         self, examples: Sequence[NerExample], predictions: Sequence[list[Span]]
     ) -> Mapping[str, float]:
         """See `entity_scores`."""
-        lengths = [len(example.tokens) for example in examples]
-        return entity_scores(lengths, [example.spans or () for example in examples], predictions)
+        return entity_scores([example.spans or () for example in examples], predictions)
 
     def parse(self, text: Any, tokenise: Tokenise, labels: Labels) -> list[NerExample]:
         """Take a raw sentence or a list of tokens."""

@@ -16,7 +16,7 @@ class SnliSettings(ModelSettings):
 
     hidden_dim: int = 300
     """Size of a direction of both biLSTMs, and of the feedforward layers."""
-    dropout: float = 0.3
+    dropout: float = 0.2
     """Share of each biLSTM's inputs dropped in training, the same for all tokens of a text."""
     attention_dropout: float = 0.2
     """Share of what attention gives that is dropped in training, likewise."""
@@ -33,7 +33,7 @@ class SnliSettings(ModelSettings):
 
 DEFAULTS = TaskSettings(
     recipe=Recipe(
-        epochs=20, batch_size=32, learning_rate=1e-3, clip=5.0, patience=6, average=0.999
+        epochs=25, batch_size=64, learning_rate=5e-4, clip=5.0, patience=6, average=0.999
     ),
     # The model drops its inputs itself.
     inputs=InputSettings(dropout=0.0, elmo_at="both", elmo_dropout=0.0),

@@ -1,9 +1,9 @@
 """Precision, recall and F1 of role spans (Carreras & Màrquez 2005)."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from elmokit.tasks.blocks.bio import Span
+from elmokit.tasks.span_scores import figures, span_counts
 
 NOT_COUNTED = ("V", "C-V")
 """The predicate is given, so finding it is no merit."""
@@ -25,28 +25,23 @@ def role_scores(
     """
     expected = [_counted(spans) for spans in gold]
     answered = [_counted(spans) for spans in found]
+    counts = span_counts(expected, answered)
     pairs = list(zip(expected, answered, strict=True))
-    of_gold = Counter(span[0] for spans in expected for span in spans)
-    of_found = Counter(span[0] for spans in answered for span in spans)
-    right = Counter(span[0] for spans, others in pairs for span in spans & others)
-    precision, recall, f1 = _figures(right.total(), of_found.total(), of_gold.total())
     joined = [(_joined(spans), _joined(others)) for spans, others in pairs]
-    joined_f1 = _figures(
+    joined_figures = figures(
         sum(len(arguments & others) for arguments, others in joined),
         sum(len(others) for _, others in joined),
         sum(len(arguments) for arguments, _ in joined),
-    )[2]
+    )
     complete = sum(spans == others for spans, others in pairs)
     return {
-        "precision": precision,
-        "recall": recall,
-        "f1": f1,
-        "joined_f1": joined_f1,
+        **counts.overall(),
+        "joined_f1": joined_figures["f1"],
         "complete": 100 * complete / max(1, len(pairs)),
         **{
-            f"f1/{label}": _figures(right[label], of_found[label], count)[2]
-            for label, count in sorted(of_gold.items())
-            if count >= COMMON * of_gold.total()
+            f"f1/{label}": counts.f1_of(label)
+            for label, count in sorted(counts.gold.items())
+            if count >= COMMON * counts.gold.total()
         },
     }
 
@@ -67,10 +62,3 @@ def _joined(spans: set[Span]) -> set[tuple[str, tuple[tuple[int, int], ...]]]:
             last_of[own] = [(first, last)]
             arguments.append((own, last_of[own]))
     return {(label, tuple(pieces)) for label, pieces in arguments}
-
-
-def _figures(right: int, found: int, gold: int) -> tuple[float, float, float]:
-    """Give precision, recall and F1 in per cent; 0 where there is nothing to count."""
-    precision = 100 * right / max(1, found)
-    recall = 100 * right / max(1, gold)
-    return precision, recall, 200 * right / max(1, found + gold)

@@ -12,13 +12,13 @@ class SstSettings(ModelSettings):
 
     hidden_dim: int = 300
     """Size of the layer before the encoder, and of a direction of both biLSTMs."""
-    dropout: float = 0.25
+    dropout: float = 0.4
     """Share of the encoder's inputs dropped in training."""
     integrator_dropout: float = 0.1
     """Share of what the integrator gives that is dropped in training."""
     output_dims: tuple[int, ...] = (1200, 600)
     """Sizes of the maxout layers before the last, which gives the classes."""
-    output_dropouts: tuple[float, ...] = (0.2, 0.3)
+    output_dropouts: tuple[float, ...] = (0.4, 0.4)
     """Share of what each of them gives that is dropped in training."""
     pieces: int = 4
     """Linear units of which a maxout unit takes the largest."""
@@ -52,9 +52,9 @@ class SstSettings(ModelSettings):
 DEFAULTS = TaskSettings(
     # With the phrases of the trees an epoch is 1,600 steps, and few epochs are enough.
     recipe=Recipe(
-        epochs=10, batch_size=100, learning_rate=1e-3, clip=5.0, patience=5, average=0.999
+        epochs=8, batch_size=100, learning_rate=1e-3, clip=5.0, patience=5, average=0.999
     ),
     # The phrases say of most single words what they are worth, so their vectors are trained.
-    inputs=InputSettings(train_vectors=True, dropout=0.25, elmo_at="both", elmo_dropout=0.5),
+    inputs=InputSettings(train_vectors=True, dropout=0.4, elmo_at="input", elmo_dropout=0.5),
     model=SstSettings(),
 )

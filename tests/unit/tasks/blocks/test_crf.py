@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from elmokit.tasks.blocks.crf import CRF
+from elmokit.tasks.blocks.crf import CRF, _in_halves, _token_by_token
 
 TAGS = ["O", "B-X", "I-X", "E-X", "S-X"]
 
@@ -85,3 +85,24 @@ def test_large_scores_stay_finite() -> None:
     assert torch.isfinite(losses).all()
     assert (losses < 1.0).all()
     assert (losses > -1e-2).all()
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 13])
+def test_joining_halves_gives_the_sums_and_gradients_of_token_by_token(length: int) -> None:
+    transitions = random_crf(3)._constrained()[0].detach().requires_grad_()
+    first = torch.randn(4, len(TAGS), requires_grad=True)
+    scores = (3 * torch.randn(4, length - 1, len(TAGS))).requires_grad_()
+    mask = torch.arange(1, length) < torch.tensor([[length], [length // 2], [1], [length - 1]])
+    found, expected = (
+        way(first, scores, mask, transitions) for way in (_in_halves, _token_by_token)
+    )
+    # Float32 sums of a few dozen numbers in another order.
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+    inputs = [first, scores, transitions] if length > 1 else [first]
+    weights = torch.randn_like(found)
+    for one, other in zip(
+        torch.autograd.grad((found * weights).sum(), inputs),
+        torch.autograd.grad((expected * weights).sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)

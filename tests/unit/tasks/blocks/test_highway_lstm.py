@@ -180,6 +180,7 @@ def test_bfloat16_stays_near(device: str) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU runs them for real")
 def test_kernels_equal_the_plain_steps_without_a_gpu() -> None:
     subprocess.run(
         [sys.executable, "-c", INTERPRETED],

@@ -50,6 +50,14 @@ def test_vectors_are_found_by_form_then_by_lower_case() -> None:
     assert lexicon.forms(CPU).vectors[numbers].tolist() == [1, 2, 1, 3, UNKNOWN, UNKNOWN]
 
 
+def test_digits_stand_for_each_other_where_a_number_has_no_vector() -> None:
+    lexicon = Lexicon(["1996", "0000", "00th"])
+    numbers = lexicon.numbers(["1996", "1997", "61TH", "0000", "12"])
+    assert lexicon.forms(CPU).vectors[numbers].tolist() == [1, 2, 3, 2, UNKNOWN]
+    texts = [["1996", "5-0", "2-1", "7th", "x"], ["4-4", "8th", "1997"]]
+    assert learnt_words(texts, {"1996", "0000"}, min_count=1) == ["0-0", "0th", "x"]
+
+
 def test_a_vector_in_upper_case_alone_serves_no_other_form() -> None:
     lexicon = Lexicon(["NASA"])
     numbers = lexicon.numbers(["NASA", "nasa", "Nasa"])

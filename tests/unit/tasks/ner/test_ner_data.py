@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from seqeval.metrics import classification_report
 
 from elmokit.errors import FormatError
+from elmokit.tasks.blocks.bio import spans_of, tags_of
 from elmokit.tasks.ner.data import NerExample, read_ner
 from elmokit.tasks.ner.metric import entity_scores
 from elmokit.tasks.ner.task import TASK
@@ -73,7 +76,7 @@ def test_data_without_any_known_kind_are_refused(tmp_path: Path) -> None:
 def test_scores_worked_by_hand() -> None:
     gold = [[("PER", 0, 1), ("LOC", 3, 3)], [("PER", 0, 0)], []]
     found = [[("PER", 0, 1), ("LOC", 2, 3)], [("ORG", 0, 0)], []]
-    scores = entity_scores([4, 1, 2], gold, found)
+    scores = entity_scores(gold, found)
     # One of three found is right, one of three is found.
     assert scores["precision"] == pytest.approx(100 / 3)
     assert scores["recall"] == pytest.approx(100 / 3)
@@ -83,5 +86,20 @@ def test_scores_worked_by_hand() -> None:
 
 
 def test_nothing_expected_and_nothing_found() -> None:
-    assert entity_scores([3], [[]], [[]])["f1"] == 100.0
-    assert entity_scores([3], [[("PER", 0, 0)]], [[]])["f1"] == 0.0
+    assert entity_scores([[]], [[]])["f1"] == 100.0
+    assert entity_scores([[("PER", 0, 0)]], [[]])["f1"] == 0.0
+
+
+def test_counts_as_seqeval_does() -> None:
+    random = np.random.default_rng(1)
+    choices = ["O", "O", "O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    sides = [[spans_of(random.choice(choices, 9).tolist()) for _ in range(50)] for _ in range(2)]
+    sides[1][:30] = sides[0][:30]
+    tags = [[tags_of(spans, 9) for spans in side] for side in sides]
+    report = classification_report(*tags, output_dict=True)
+    scores = entity_scores(*sides)
+    for name, figure in (("precision", "precision"), ("recall", "recall"), ("f1", "f1-score")):
+        assert scores[name] == pytest.approx(100 * float(report["micro avg"][figure]))
+    for label in ("PER", "LOC"):
+        assert scores[f"f1/{label}"] == pytest.approx(100 * float(report[label]["f1-score"]))
+    assert 20 < scores["f1"] < 90
