@@ -5,10 +5,11 @@ N tokens of all texts, L layers, D size of a vector, B texts of a batch, T token
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from elmokit.embed.elmo import Elmo
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.tasks.inputs.elmo_identity import elmo_identity
+from elmokit.tasks.inputs.turns import taking_turns
 
 # Of a GPU's free memory, the share that may be taken up by layers.
 SHARE_OF_FREE_MEMORY = 0.6
@@ -43,18 +45,17 @@ class LayerStore:
         """Whether layers are looked up without the CPU."""
         return self._layers.device.type == "cuda"
 
-    def add(self, texts: Iterable[Sequence[str]], *, progress: bool = False) -> None:
+    def add(self, texts: Iterable[Sequence[str]]) -> None:
         """Compute the layers of texts that are not known yet."""
         new = [text for text in dict.fromkeys(map(tuple, texts)) if text not in self._places]
         if not new:
             return
-        found = self._found(new, progress=progress)  # (n, L, D)
+        found = self._found(new)  # (n, L, D)
         begin = len(self._layers)
         for text in new:
             self._places[text] = begin
             begin += len(text)
-        joined = torch.cat([self._layers.cpu(), found]) if len(self._layers) else found
-        self._layers = self._placed(joined)
+        self._layers = self._joined(found)
 
     def place(self, text: Sequence[str]) -> int:
         """Say where the first token of a text is."""
@@ -66,50 +67,65 @@ class LayerStore:
             return self._layers[places]
         return self._layers[places.cpu()].to(places.device)
 
-    def _placed(self, layers: Tensor) -> Tensor:
-        """Bring layers to the GPU if there is room for them."""
+    def _joined(self, found: Tensor) -> Tensor:
+        """Put layers behind those that are kept, on the GPU if there is room for all."""
+        count = len(self._layers) + len(found)
+        device = self._place(count * found[:1].numel() * found.element_size())
+        if device.type == "cpu" and not len(self._layers):
+            return found  # a file stays a file
+        joined = torch.empty(count, *found.shape[1:], dtype=found.dtype, device=device)
+        joined[: len(self._layers)] = self._layers
+        joined[len(self._layers) :] = found
+        return joined
+
+    def _place(self, size: int) -> torch.device:
+        """Say where so many bytes are kept."""
         if self.device.type == "cuda":
             free, _ = torch.cuda.mem_get_info(self.device)
-            if layers.numel() * layers.element_size() < SHARE_OF_FREE_MEMORY * free:
-                return layers.to(self.device)
-        return layers
+            if size < SHARE_OF_FREE_MEMORY * free:
+                return self.device
+        return torch.device("cpu")
 
-    def _found(self, texts: list[tuple[str, ...]], *, progress: bool) -> Tensor:
+    def _found(self, texts: list[tuple[str, ...]]) -> Tensor:
+        shape = (sum(map(len, texts)), self.elmo.layer_count, self.elmo.dim)
         if self.folder is None:
-            return torch.from_numpy(self._computed(texts, progress=progress))
+            layers = np.empty(shape, dtype=np.float16)
+            begin = 0
+            for of_text in self._computed(texts):
+                layers[begin : begin + len(of_text)] = of_text
+                begin += len(of_text)
+            return torch.from_numpy(layers)
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"layers-{self._identity(texts)}.npy"
         if not file.exists():
-            with replacing_file(file) as beside, beside.open("wb") as stream:
-                np.save(stream, self._computed(texts, progress=progress))
+            with taking_turns(file):
+                if not file.exists():
+                    self._write(file, texts, shape)
         try:
             # Copy on write: torch wants memory that it could write to.
             layers = np.load(file, mmap_mode="c", allow_pickle=False)
         except (OSError, EOFError, ValueError) as error:
             raise InputError(f"{file}: cannot be read ({error}); delete this file") from error
-        expected = (sum(map(len, texts)), self.elmo.layer_count, self.elmo.dim)
-        if layers.shape != expected or layers.dtype != np.float16:
+        if layers.shape != shape or layers.dtype != np.float16:
             raise InputError(
-                f"{file}: expected float16 of shape {expected}, found {layers.dtype} of shape "
+                f"{file}: expected float16 of shape {shape}, found {layers.dtype} of shape "
                 f"{layers.shape}; delete this file"
             )
         return torch.from_numpy(layers)
 
-    def _computed(
-        self, texts: list[tuple[str, ...]], *, progress: bool
-    ) -> "np.ndarray[tuple[int, ...], np.dtype[np.float16]]":
-        layers = np.empty(
-            (sum(map(len, texts)), self.elmo.layer_count, self.elmo.dim), dtype=np.float16
-        )
-        begin = 0
-        for text, vectors in zip(
-            texts, self.elmo.embed(texts, layers="all", progress=progress), strict=True
-        ):
-            end = begin + len(text)
+    def _write(self, file: Path, texts: list[tuple[str, ...]], shape: tuple[int, ...]) -> None:
+        """Write a file text by text, so that memory need not hold all of it."""
+        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+        with replacing_file(file) as beside, beside.open("wb") as stream:
+            np.lib.format.write_array_header_1_0(stream, header)
+            for of_text in self._computed(texts):
+                stream.write(of_text.astype("<f2").tobytes())
+
+    def _computed(self, texts: list[tuple[str, ...]]) -> Iterator[npt.NDArray[np.float32]]:
+        """Give the layers of each text, (n, L, D), within the bounds of float16."""
+        for vectors in self.elmo.embed_iter(texts, layers="all"):
             np.clip(vectors, -LARGEST_HALF, LARGEST_HALF, out=vectors)
-            layers[begin:end] = vectors.transpose(1, 0, 2)
-            begin = end
-        return layers
+            yield vectors.transpose(1, 0, 2)
 
     def _identity(self, texts: list[tuple[str, ...]]) -> str:
         """Name layers by the model, its precision and start, and the texts."""

@@ -1,5 +1,8 @@
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -20,13 +23,13 @@ class Counted:
 
     def __init__(self, elmo: Elmo, monkeypatch: pytest.MonkeyPatch, scale: float = 1.0) -> None:
         self.calls: list[int] = []
-        embed = elmo.embed
+        embed = elmo.embed_iter
 
         def counted(texts: Sequence[Sequence[str]], **more: Any) -> Any:
             self.calls.append(len(texts))
             return [scale * vectors for vectors in embed(texts, **more)]
 
-        monkeypatch.setattr(elmo, "embed", counted)
+        monkeypatch.setattr(elmo, "embed_iter", counted)
 
 
 def rows_of(store: LayerStore, text: Sequence[str]) -> torch.Tensor:
@@ -107,6 +110,36 @@ def test_a_second_store_reads_the_file_of_the_first(
     assert len(files_in(tmp_path / "some" / "cache")) == 2
 
 
+def test_a_process_that_waited_reads_what_the_first_has_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two stores begin at once; the second computes nothing."""
+    waits, may_go_on = Event(), Event()
+    first_elmo, second_elmo = tiny_elmo(), tiny_elmo()
+    embed = first_elmo.embed_iter
+
+    def slow(texts: Sequence[Sequence[str]], **more: Any) -> Any:
+        waits.set()
+        assert may_go_on.wait(30)
+        return embed(texts, **more)
+
+    monkeypatch.setattr(first_elmo, "embed_iter", slow)
+    counted = Counted(second_elmo, monkeypatch)
+    stores = [LayerStore(elmo, device=CPU, folder=tmp_path) for elmo in (first_elmo, second_elmo)]
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(stores[0].add, TEXTS)
+        assert waits.wait(30)
+        second = pool.submit(stores[1].add, TEXTS)
+        time.sleep(0.2)
+        assert not second.done()
+        may_go_on.set()
+        first.result()
+        second.result()
+    assert counted.calls == []
+    assert torch.equal(rows_of(stores[0], TEXTS[0]), rows_of(stores[1], TEXTS[0]))
+    assert len(files_in(tmp_path)) == 1
+
+
 def test_what_is_read_from_a_file_cannot_change_it(tmp_path: Path) -> None:
     store = LayerStore(tiny_elmo(), device=CPU, folder=tmp_path)
     store.add(TEXTS)
@@ -141,7 +174,7 @@ def test_a_failing_computation_leaves_no_file(
     def failing(*_: Any, **__: Any) -> Any:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(elmo, "embed", failing)
+    monkeypatch.setattr(elmo, "embed_iter", failing)
     with pytest.raises(RuntimeError, match="out of memory"):
         LayerStore(elmo, device=CPU, folder=tmp_path).add(TEXTS)
     assert files_in(tmp_path) == []
