@@ -25,7 +25,7 @@ from elmokit.text.token_indexer import TokenIndexer
 
 # Weights that both directions of a layer read at a step. More than this is read from memory at
 # every step; then one direction after the other, half of them at a time, is faster.
-SMALL_STEP = 8 * 2**20
+SMALL_STEP = 24 * 2**20
 # Lengths of words that go through the filters together.
 GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
 # Windows of words that go through the filters at once, so that their scores stay in the cache.

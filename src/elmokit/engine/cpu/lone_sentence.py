@@ -16,10 +16,9 @@ from elmokit.engine.cpu.lstm import (
     InputGates,
     Layer,
     Stack,
-    projection_type,
     with_doubled_candidate,
 )
-from elmokit.engine.cpu.products import Product, product_with
+from elmokit.engine.cpu.products import Product, product_with, projection_with
 from elmokit.nn.bilm import BiLM, BiLMState
 from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
 
@@ -91,8 +90,8 @@ class _BothDirections:
         projections = [module.projection_weight for module in modules]
         self._projection: Product | None = None
         if projections[0] is not None and projections[1] is not None:
-            self._projection = product_with(
-                torch.cat([projections[0], projections[1]]), None, dtype=projection_type(dtype)
+            self._projection = projection_with(
+                torch.cat([projections[0], projections[1]]), dtype=dtype
             )
 
     def looked_up(self, words: Tensor, tokens: Tensor) -> InputGates:

@@ -1,10 +1,8 @@
 """A stack of projected LSTMs over a ragged batch, one direction, for a CPU.
 
-It computes what `nn.LSTMStack` computes, in fewer passes over memory. A tanh costs as much as
-six sigmoids here, and ``tanh(x) = 2 sigmoid(2x) - 1``: the doubled argument is in the weights of
-the candidate gate (times 2 is exact), so one sigmoid does all four gates. Small cells would lose
-digits that way (errors of 1e-5 in the second layer); their tanh is ``e / (e + 2)`` with
-``e = exp(2x) - 1``.
+It computes what `nn.LSTMStack` computes, in fewer passes over memory: ``tanh(x) = 2 sigmoid(2x) -
+1``, and the doubled argument is in the weights of the candidate gate (times 2 is exact), so one
+sigmoid does all four gates. Small cells would lose digits that way; they have a tanh.
 
 B rows, N tokens, H cell, P output
 """
@@ -15,12 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmokit.engine.cpu.products import product_with, rounded_product_with, worthwhile
+from elmokit.engine.cpu.products import product_with, projection_with, rounded_product_with
 from elmokit.engine.ragged import RaggedBatch
 from elmokit.nn.projected_lstm import LSTMStack, LSTMState, ProjectedLSTM
 
-# From here on a tanh is 1 in float32, and its exponential far from infinite.
-LARGE = 20.0
 # Input products are made for so many tokens at once: enough for a product to be fast, and few
 # enough for its results to be in the cache still when they are read.
 TOKENS_PER_PRODUCT = 256
@@ -33,7 +29,6 @@ class Layer:
     """One layer in one direction."""
 
     def __init__(self, layer: ProjectedLSTM, *, dtype: str) -> None:
-        size = layer.hidden_dim
         self.input = rounded_product_with(
             with_doubled_candidate(layer.input_weight),
             with_doubled_candidate(layer.gate_bias()),
@@ -45,11 +40,10 @@ class Layer:
         self.projection = (
             None
             if layer.projection_weight is None
-            else product_with(layer.projection_weight, None, dtype=projection_type(dtype))
+            else projection_with(layer.projection_weight, dtype=dtype)
         )
         self._cell_clip, self.projection_clip = layer.cell_clip, layer.projection_clip
-        self._is_small = layer.cell_clip is not None and layer.cell_clip <= LARGE
-        self._size, self._output_size = size, layer.output_dim
+        self._size = layer.hidden_dim
 
     def run(
         self, input_gates: InputGates, batch: RaggedBatch, cell: Tensor, hidden: Tensor
@@ -91,7 +85,7 @@ class Layer:
         cell.mul_(forget_gate).addcmul_(input_gate, candidate, value=2).sub_(input_gate)
         if self._cell_clip is not None:
             cell.clamp_(-self._cell_clip, self._cell_clip)
-        return _tanh(cell if self._is_small else cell.clamp(max=LARGE)).mul_(output_gate)  # (B, H)
+        return cell.tanh().mul_(output_gate)  # (B, H)
 
     def clipped(self, hidden: Tensor) -> Tensor:
         """Clip a projection (B, P) in place."""
@@ -108,6 +102,9 @@ class Stack:
             assert isinstance(layer, ProjectedLSTM)
             self.layers.append(Layer(layer, dtype=dtype))
         self.skip_connections = stack.skip_connections
+        # In 8 bits a product costs little more than fetching its result from a table larger than
+        # the caches, and that table is new memory in every batch.
+        self._looks_up = dtype != "int8"
 
     def run(
         self, words: Tensor, tokens: Tensor, batch: RaggedBatch, state: LSTMState
@@ -123,11 +120,12 @@ class Stack:
         for number, layer in enumerate(self.layers):
             cell = state.cell[number].expand(batch.rows, -1).float().clone()  # (B, H)
             hidden = state.hidden[number].expand(batch.rows, -1).float()  # (B, P)
-            gates = (
-                _looked_up(layer.input(words), tokens)
-                if number == 0
-                else _computed(layer.input, outputs[-1])
-            )
+            if number > 0:
+                gates = _computed(layer.input, outputs[-1])
+            elif self._looks_up:
+                gates = _looked_up(layer.input(words), tokens)
+            else:
+                gates = _computed(layer.input, words[tokens])
             found = layer.run(gates, batch, cell, hidden)
             cells.append(cell)
             hiddens.append(found[batch.last])
@@ -138,7 +136,7 @@ class Stack:
 
 
 def _looked_up(table: Tensor, tokens: Tensor) -> InputGates:
-    return lambda first, end: table[tokens[first:end]]
+    return lambda first, end: table.index_select(0, tokens[first:end])
 
 
 def _computed(product: Callable[[Tensor], Tensor], inputs: Tensor) -> InputGates:
@@ -151,15 +149,3 @@ def with_doubled_candidate(gates: Tensor) -> Tensor:
     size = len(gates) // 4
     gates[2 * size : 3 * size] *= 2
     return gates
-
-
-def projection_type(dtype: str) -> str:
-    """Give the type of a projection's product."""
-    # Outputs of cells are mostly small with a few large ones among them: in 8 bits their errors
-    # are a hundred times those of all other products (cosines of 0.995 in place of 0.9999).
-    return worthwhile("bfloat16") if dtype == "int8" else dtype
-
-
-def _tanh(values: Tensor) -> Tensor:
-    grown = torch.mul(values, 2).expm1_()
-    return grown.div_(grown + 2)

@@ -14,11 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from elmokit.engine.cpu.int8_products import LIKELY_ROWS, FineProduct, ScaledProduct
 from elmokit.engine.cpu.tiles import has_fast_bfloat16
 from elmokit.errors import InputError
 
-# What oneDNN is told to expect when it chooses a layout.
-LIKELY_ROWS = 128
 # oneDNN keeps a kernel of its own, some hundreds of kilobytes, for each number of rows. Products
 # of any number of rows are padded to a multiple of this; those of a step, whose results are large
 # and whose numbers of rows are few, are not.
@@ -76,59 +75,6 @@ class FloatProduct:
         return F.linear(rows, self._weight, self._bias)
 
 
-class Int8Product:
-    """Products of 8-bit numbers; each row and each output has a scale of its own.
-
-    Scales of rows depend on the row alone, so that what stands beside it changes nothing.
-    """
-
-    MIDDLE = 128  # rows are shifted: oneDNN is fast with unsigned rows
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        largest = weight.abs().amax(dim=1).clamp_min(torch.finfo(torch.float32).tiny)
-        self._scales = largest / 127  # (O,)
-        narrow = (weight / self._scales[:, None]).round().to(torch.int8)
-        self._weight = torch.ops.onednn.qlinear_prepack(narrow, [LIKELY_ROWS, weight.shape[1]])
-        self._zeros = torch.zeros(len(weight), dtype=torch.int32)
-        self._bias = bias
-
-    def __call__(self, rows: Tensor) -> Tensor:
-        """See `Product`."""
-        product, scales = self._product(rows)
-        product.mul_(scales)
-        return product if self._bias is None else product.add_(self._bias)
-
-    def added_to(self, other: Tensor, rows: Tensor) -> Tensor:
-        """See `Product`."""
-        product, scales = self._product(rows)
-        torch.addcmul(other, product, scales, out=product)
-        return product if self._bias is None else product.add_(self._bias)
-
-    def _product(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the product (B, O) before the rows' scales (B, 1), and these."""
-        rows = rows.float()
-        largest = torch.linalg.vector_norm(rows, ord=torch.inf, dim=1, keepdim=True)
-        scales = largest.clamp_min_(torch.finfo(torch.float32).tiny).div_(127)
-        # Conversion cuts off what is behind the point, so this rounds.
-        narrow = (rows / scales).add_(self.MIDDLE + 0.5).to(torch.uint8)
-        product: Tensor = torch.ops.onednn.qlinear_pointwise(
-            narrow,
-            1.0,
-            self.MIDDLE,
-            self._weight,
-            self._scales,
-            self._zeros,
-            None,
-            1.0,
-            0,
-            torch.float32,
-            "none",
-            [],
-            "",
-        )
-        return product, scales
-
-
 def worthwhile(dtype: str) -> str:
     """Give the type to compute in: a narrow one only where it is faster than float32."""
     return "float32" if dtype == "bfloat16" and not has_fast_bfloat16() else dtype
@@ -151,12 +97,26 @@ def product_with(weight: Tensor, bias: Tensor | None, *, dtype: str) -> Product:
     """Make the product of a precision: ``float32``, ``bfloat16`` or ``int8``."""
     if dtype != "int8":
         return FloatProduct(weight, bias, dtype=getattr(torch, dtype))
+    _check_int8()
+    return ScaledProduct(weight, bias)
+
+
+def projection_with(weight: Tensor, *, dtype: str) -> Product:
+    """Make the product of a precision for rows of numbers from -1 to 1."""
+    if dtype != "int8":
+        return FloatProduct(weight, None, dtype=getattr(torch, dtype))
+    # Outputs of cells in 8 bits have a hundred times the errors of all other products (cosines
+    # of 0.995 in place of 0.9999).
+    _check_int8()
+    return FineProduct(weight)
+
+
+def _check_int8() -> None:
     if not (_has_onednn() and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise InputError(
             "dtype: this build of torch has no products of 8-bit numbers; use 'float32' or "
             "'bfloat16', found 'int8'"
         )
-    return Int8Product(weight, bias)
 
 
 def is_packable(dtype: torch.dtype) -> bool:
