@@ -6,7 +6,7 @@
 #
 # DATA holds the folders ner, sst5, nli, squad, srl, coref and vectors. With MINUTES each of the
 # three studies stops after so long; the same command goes on from there. What is done is in
-# OUT/*/runs.jsonl, which is all that another machine needs to go on after the last finished run.
+# OUT/runs.jsonl, which is all that another machine needs to go on after the last finished run.
 set -euo pipefail
 data=${1:?usage: $0 DATA OUT [MINUTES]}
 out=${2:?usage: $0 DATA OUT [MINUTES]}
@@ -21,9 +21,9 @@ fi
 
 # shellcheck disable=SC2086 # the limit is two words or none
 {
-    elmo task table --data "$data" -o "$out/main" --seeds 3 --jobs "$jobs" $limit --task all
-    elmo task table --data "$data" -o "$out/layers" --study layers --seeds 3 --jobs "$jobs" $limit \
+    elmo task table --data "$data" -o "$out" --seeds 3 --jobs "$jobs" $limit --task all
+    elmo task table --data "$data" -o "$out" --study layers --seeds 3 --jobs "$jobs" $limit \
         --task ner --task srl --task snli
-    elmo task table --data "$data" -o "$out/samples" --study samples --seeds 3 --jobs "$jobs" \
+    elmo task table --data "$data" -o "$out" --study samples --seeds 3 --jobs "$jobs" \
         $limit --task ner --task srl
 }

@@ -38,8 +38,11 @@ def run_jobs(
     folder.mkdir(parents=True, exist_ok=True)
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     known = read_records(folder)
-    waiting = [job for job in jobs if _record_of(job, known) is None]
-    say(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before")
+    different = {job.identity: job for job in reversed(jobs)}  # the first of those that are one run
+    waiting = [
+        job for job in jobs if different[job.identity] is job and _record_of(job, known) is None
+    ]
+    say(f"{len(different)} runs, {len(different) - len(waiting)} of them done before")
     one_at_a_time, has_failed = Lock(), Event()
 
     def run(job: Job) -> None:
@@ -90,7 +93,9 @@ def _write_records(folder: Path, records: Sequence[dict[str, Any]]) -> None:
 
 
 def _record_of(job: Job, records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    return next((record for record in reversed(records) if job.is_done_by(record)), None)
+    """Find the record of a job; it may have been made under another name."""
+    found = next((record for record in reversed(records) if job.is_done_by(record)), None)
+    return None if found is None else found | {"key": job.key, "variant": job.variant}
 
 
 def _train(

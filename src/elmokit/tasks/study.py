@@ -51,16 +51,20 @@ class Job:
     @property
     def folder(self) -> str:
         """The name of a folder that no job with other settings or another biLM has."""
-        about = json.dumps([self.settings().to_dict(), lasting_name(self.elmo)])
         name = self.key.replace("/", "_").replace(" ", "-")
-        return f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
+        return f"{name}-{hashlib.sha256(self.identity.encode()).hexdigest()[:8]}"
+
+    @property
+    def identity(self) -> str:
+        """What decides about the result; variants of several studies may be the same run."""
+        settings = self.settings().to_dict()
+        elmo = lasting_name(self.elmo)
+        return json.dumps([self.data.task, self.data.name, self.share, elmo, settings])
 
     def is_done_by(self, record: dict[str, Any]) -> bool:
         """Tell whether a record of an earlier run is what this job would give."""
-        if record["key"] != self.key or record["elmo"] != lasting_name(self.elmo):
-            return False
-        # As records are read from JSON, which has lists where settings have tuples.
-        return bool(record["settings"] == json.loads(json.dumps(self.settings().to_dict())))
+        keys = ("task", "data", "share", "elmo", "settings")
+        return bool([record[key] for key in keys] == json.loads(self.identity))
 
 
 def jobs_of(

@@ -35,6 +35,10 @@ def jobs(
     return jobs_of("main", [NER], elmo=elmo, seeds=seeds, changes=tuple(changes))
 
 
+def layer_jobs() -> list[Job]:
+    return jobs_of("layers", [NER], elmo="tiny-untrained", seeds=1, changes=TINY)
+
+
 def option(command: list[str], name: str) -> str:
     return command[command.index(name) + 1]
 
@@ -76,7 +80,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
         changes = [command[i + 1] for i, word in enumerate(command) if word == "--set"]
         (job,) = [
             job
-            for job in [*jobs(seeds=9), *jobs(seeds=9, changes=[*TINY, "epochs=5"])]
+            for job in [
+                *jobs(seeds=9),
+                *jobs(seeds=9, changes=[*TINY, "epochs=5"]),
+                *layer_jobs(),
+            ]
             if job.folder == place.name
         ]
         assert tuple(changes) == (*job.changes, f"seed={job.seed}")
@@ -124,6 +132,23 @@ def test_records_are_kept_and_not_run_again(tmp_path: Path, data: Path, runs: Ru
     # Fewer are asked for now: only theirs are given, and nothing is forgotten.
     assert run_all(tmp_path / "out", data, jobs())[0] == first
     assert len(read_records(tmp_path / "out")) == 4
+
+
+def test_one_run_serves_all_variants_that_are_the_same(
+    tmp_path: Path, data: Path, runs: Runs
+) -> None:
+    # Sentences are tagged with ELMo at the input and an l2 of 0.001 anyway.
+    same = {"elmo", "all layers, l2 0.001", "at the input"}
+    main, _ = run_all(tmp_path / "out", data, jobs())
+    found, said = run_all(tmp_path / "out", data, layer_jobs())
+    assert said[0] == "5 runs, 1 of them done before"
+    assert len(runs) == 2 + 4
+    assert [(record["key"], record["variant"]) for record in found] == [
+        (job.key, job.variant) for job in layer_jobs()
+    ]
+    figures = [r["figures"] for r in [*main, *found] if r["variant"] in same]
+    assert len(figures) == 3
+    assert len(read_records(tmp_path / "out")) == 6
 
 
 def test_changed_settings_are_run_beside_the_old(tmp_path: Path, data: Path, runs: Runs) -> None:
