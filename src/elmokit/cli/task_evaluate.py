@@ -8,7 +8,10 @@ import typer
 from elmokit.cli.options import DeviceOption, Json, print_json
 
 TaskModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Folder that elmo task train wrote.")
+    str,
+    typer.Argument(
+        metavar="MODEL", help="Folder that elmo task train wrote, or ner: the model in the box."
+    ),
 ]
 MovedElmo = Annotated[
     str | None, typer.Option("--elmo", help="Where the model's biLM is, if it has moved.")

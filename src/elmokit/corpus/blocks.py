@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from elmokit.corpus.archives import (
+from elmokit.archives import (
     DamagedArchiveError,
     TruncatedArchiveError,
     compression_in,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elmokit.corpus.archives import SUFFIXES
+from elmokit.archives import SUFFIXES
 from elmokit.corpus.layout import TRAIN, VALID
 from elmokit.corpus.problems import Problem, Problems
 from elmokit.errors import InputError

@@ -10,15 +10,15 @@ from elmokit.config import Marks, ModelConfig
 from elmokit.corpus.layout import UNKNOWN
 from elmokit.corpus.prepared import PreparedCorpus
 from elmokit.engine.build import build_bilm
-from elmokit.errors import InputError
+from elmokit.errors import FormatError, InputError
 from elmokit.formats.checkpoint import Checkpoint
+from elmokit.formats.word_vectors import read_word_vectors
 from elmokit.lm.learner import BiLMLearner
 from elmokit.lm.memory import check_memory, free_bytes, needed_bytes
 from elmokit.lm.objective import BiLMObjective
 from elmokit.lm.presets import Preset
 from elmokit.lm.settings import TrainSettings, with_precision
 from elmokit.lm.word_table import WordTable
-from elmokit.lm.word_vectors_file import read_word_vectors
 from elmokit.nn.softmax import LanguageModelSoftmax
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.vocabulary import Vocabulary
@@ -137,10 +137,14 @@ def with_vectors(
     """Read static vectors and make room for their size."""
     if config.words is None:
         raise InputError("vectors: only a model that reads words begins with them; add --words")
-    known, size = read_word_vectors(file, vocabulary)
+    known, vectors = read_word_vectors(file, limit=0, wanted=vocabulary)  # vectors: (V, D)
+    if not known:
+        raise FormatError(file, "holds no word of the corpus", hint="use vectors of its language")
+    size = vectors.shape[1]
     words = replace(config.words, embedding_dim=size)
     fits = config.characters is None and size == config.projection_dim
-    return replace(config, words=words, token_projection=not fits), known
+    rows = dict(zip(vocabulary.ids(known).tolist(), torch.from_numpy(vectors), strict=True))
+    return replace(config, words=words, token_projection=not fits), rows
 
 
 def put_vectors(objective: BiLMObjective, known: dict[int, Tensor]) -> None:

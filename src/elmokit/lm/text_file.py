@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
+from elmokit.archives import ArchiveError, unpacked
 from elmokit.config import Marks
-from elmokit.corpus.archives import ArchiveError, unpacked
 from elmokit.errors import InputError
 from elmokit.files import open_input
 from elmokit.lm.numbered_text import NumberedText

@@ -9,6 +9,8 @@ from elmokit.formats.checkpoint import Checkpoint
 from elmokit.pretrained.untrained import UNTRAINED_NAME, untrained_checkpoint
 
 DEFAULT_NAME = "english-base"
+TASK_MODELS = {"ner": "english-ner"}
+"""The folder of the task model that comes with the package, by its task."""
 
 
 def bundled_names() -> list[str]:
@@ -30,6 +32,12 @@ def bundled_folder(name: str) -> Path | None:
     if name not in bundled_names():
         raise InputError(f"model: expected one of {', '.join(bundled_names())}, found {name!r}")
     return None if name == UNTRAINED_NAME else Path(__file__).parent / name
+
+
+def bundled_task_folder(task: str) -> Path | None:
+    """Give the folder of the task model that comes with the package, None where there is none."""
+    name = TASK_MODELS.get(task)
+    return None if name is None else Path(__file__).parent / name
 
 
 def bundled_checkpoint(name: str, *, softmax: bool = True) -> Checkpoint:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import InputError
+from elmokit.files import exists
+from elmokit.pretrained import bundled_task_folder
 from elmokit.tasks.assemble import layer_store, texts_of
 from elmokit.tasks.evaluate import predictions_of
 from elmokit.tasks.inputs.lexicon import Lexicon
@@ -76,9 +78,13 @@ class Predictor:
             network.store = None
 
 
-def load(folder: str | Path, *, elmo: str | None = None, device: str = "auto") -> Predictor:
-    """Load a model that `elmo task train` wrote.
+def load(model: str | Path, *, elmo: str | None = None, device: str = "auto") -> Predictor:
+    """Load a folder that `elmo task train` wrote, or by a task's name the model in the box.
 
-    ``elmo`` says where the biLM is that it was trained with, if that has moved.
+    ``elmo`` says where the biLM is that it was trained with, if that has moved. In the box is a
+    model for ``ner``.
     """
-    return Predictor(read_task(Path(folder), elmo=elmo, device=device))
+    folder = Path(model)
+    if isinstance(model, str) and not exists(folder):
+        folder = bundled_task_folder(model) or folder
+    return Predictor(read_task(folder, elmo=elmo, device=device))

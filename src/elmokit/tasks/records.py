@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from elmokit.corpus.archives import ArchiveError, unpacked
+from elmokit.archives import ArchiveError, unpacked
 from elmokit.errors import FormatError
 from elmokit.files import looks_like, open_input
 from elmokit.text.tokenise import WordTokeniser

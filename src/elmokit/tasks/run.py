@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.embed.load import load
 from elmokit.errors import InputError
 from elmokit.files import replacing_file, sha256_of, write_json
 from elmokit.tasks.assemble import build_network, choose_words, layer_store, texts_of
 from elmokit.tasks.evaluate import predictions_of
-from elmokit.tasks.inputs.elmo_identity import elmo_identity
 from elmokit.tasks.learner import TaskLearner
 from elmokit.tasks.records import split_choice
 from elmokit.tasks.settings import TaskSettings

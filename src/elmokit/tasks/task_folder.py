@@ -9,6 +9,7 @@ import safetensors.torch
 from torch import Tensor
 
 from elmokit.embed.elmo import Elmo
+from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.embed.load import load
 from elmokit.errors import ElmoError, FormatError, InputError
 from elmokit.files import (
@@ -20,8 +21,8 @@ from elmokit.files import (
     write_manifest,
     write_text,
 )
+from elmokit.pretrained import TASK_MODELS
 from elmokit.tasks.assemble import Words, build_network
-from elmokit.tasks.inputs.elmo_identity import elmo_identity
 from elmokit.tasks.inputs.static_vectors import StaticVectors
 from elmokit.tasks.names import task_named
 from elmokit.tasks.network import TaskNetwork
@@ -84,7 +85,7 @@ def read_task(folder: Path, *, elmo: str | None = None, device: str = "auto") ->
     if not (folder / CONFIG_FILE).is_file():
         raise FormatError(
             folder, "is no task model", expected=f"a folder with {CONFIG_FILE}",
-            hint="elmo task train writes one",
+            hint=f"elmo task train writes one; in the box is one for {', '.join(TASK_MODELS)}",
         )  # fmt: skip
     check_manifest(folder, FILES)
     config = read_json(folder / CONFIG_FILE)

@@ -7,10 +7,10 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.errors import FormatError, InputError
 from elmokit.files import read_json, write_json, write_manifest
 from elmokit.tasks.evaluate import predictions_of
-from elmokit.tasks.inputs.elmo_identity import elmo_identity
 from elmokit.tasks.names import TASK_NAMES
 from elmokit.tasks.task_folder import STATIC, read_task, write_task
 from task_runs import TINY, Small, small_network, tiny_elmo

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.elmo import Elmo
+from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
-from elmokit.tasks.inputs.elmo_identity import elmo_identity
 from elmokit.tasks.inputs.turns import taking_turns
 
 # Of a GPU's free memory, the share that may be taken up by layers.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.corpus.archives import (
+from elmokit.archives import (
     DamagedArchiveError,
     TruncatedArchiveError,
     compression_of,

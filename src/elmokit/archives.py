@@ -1,12 +1,15 @@
 """Compressed files: told by their first bytes, read piece by piece, broken ones found out."""
 
 import bz2
+import gzip
 import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from elmokit.errors import ElmoError, MissingExtraError
 from elmokit.files import beginning_looks_like
@@ -121,9 +124,36 @@ def _makers(compression: str) -> Callable[[], _Decompressor]:
         return lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
     if compression == "bzip2":
         return bz2.BZ2Decompressor
+    reader = _zstandard("reading").ZstdDecompressor()
+    return cast("Callable[[], _Decompressor]", reader.decompressobj)
+
+
+def _zstandard(purpose: str) -> ModuleType:
     try:
         import zstandard
     except ImportError as error:
-        raise MissingExtraError("zstandard", "zst", "reading .zst files") from error
-    reader = zstandard.ZstdDecompressor()
-    return reader.decompressobj
+        raise MissingExtraError("zstandard", "zst", f"{purpose} .zst files") from error
+    return zstandard
+
+
+@contextmanager
+def packing(file: Path, name: str) -> Iterator[IO[bytes]]:
+    """Open ``file`` to write what ``name`` promises: an archive, or the bytes as they are."""
+    compression = SUFFIXES.get(Path(name).suffix.lower())
+    with file.open("wb") as plain:
+        if compression is None:
+            yield plain
+            return
+        with _packer(plain, compression) as stream:
+            yield stream
+
+
+def _packer(stream: IO[bytes], compression: str) -> IO[bytes]:
+    if compression == "gzip":
+        # Without a name and a time the same content makes the same file.
+        return cast("IO[bytes]", gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0))
+    if compression == "xz":
+        return lzma.open(stream, "wb")
+    if compression == "bzip2":
+        return bz2.open(stream, "wb")
+    return cast("IO[bytes]", _zstandard("writing").ZstdCompressor().stream_writer(stream))
