@@ -1,0 +1,1 @@
+"""The models before ELMo: static vectors and n-gram language models."""
