@@ -95,7 +95,7 @@ def command(
 
 
 def _plot(rows: list[dict[str, Any]], files: list[Path]) -> None:
-    """Draw what there is; without matplotlib say so."""
+    """Draw what there is; without altair say so."""
     from elmokit.errors import MissingExtraError
     from elmokit.tasks.plots import plot_samples
     from elmokit.tasks.table import sample_panels
