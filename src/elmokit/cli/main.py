@@ -11,14 +11,22 @@ import typer
 
 from elmokit.cli import (
     bench,
+    compare,
     convert,
     demo,
     embed,
     evaluate,
     finetune,
+    index,
     info,
+    layers,
+    neighbours,
+    ngram,
     prepare,
+    probe,
     score,
+    senses,
+    static,
     substitutes,
     task,
     train,
@@ -65,7 +73,15 @@ app.command("evaluate")(evaluate.command)
 app.command("score")(score.command)
 app.command("substitutes")(substitutes.command)
 app.command("demo")(demo.command)
+app.command("compare")(compare.command)
+app.command("layers")(layers.command)
+app.command("index")(index.command)
+app.command("neighbours")(neighbours.command)
+app.command("senses")(senses.command)
 app.add_typer(task.app, name="task")
+app.add_typer(probe.app, name="probe")
+app.add_typer(ngram.app, name="ngram")
+app.add_typer(static.app, name="static")
 
 
 def run(arguments: list[str]) -> int:
