@@ -113,7 +113,14 @@ RECORDS = {
 # Sizes and recipes that learn these by heart in seconds.
 CHANGES = {
     "ner": ["hidden_dim=16", "layers=1", "batch_size=5"],
-    "sst": ["hidden_dim=16", "output_dims=[16]", "output_dropouts=[0.1]", "batch_size=6"],
+    "sst": [
+        "hidden_dim=16",
+        "output_dims=[16]",
+        "output_dropouts=[0.1]",
+        "batch_size=6",
+        "inputs.dropout=0.1",
+        "model.dropout=0.1",
+    ],
     "snli": ["hidden_dim=16", "batch_size=5"],
     "squad": ["hidden_dim=16", "projection_dim=16", "batch_size=5", "epochs=150", "patience=150"],
     "srl": ["hidden_dim=16", "layers=2", "predicate_dim=4", "batch_size=5"],
