@@ -9,7 +9,10 @@ from elmokit.cli.options import DeviceOption, Json, ModelOption, print_json
 from elmokit.cli.probe_options import (
     DtypeOption,
     LayerOption,
+    PictureOption,
     VectorsOption,
+    check_picture,
+    draw_scores,
     layer_numbers,
     name_of_test,
     needed,
@@ -55,6 +58,7 @@ def command(
     ] = None,
     device: DeviceOption = "auto",
     dtype: DtypeOption = "float32",
+    output: PictureOption = None,
     as_json: Json = False,
 ) -> None:
     """Put static vectors, ELMo's layers and a transformer on the same probes, in one table.
@@ -71,6 +75,7 @@ def command(
     from elmokit.embed.load import load
     from elmokit.pretrained import DEFAULT_NAME
 
+    check_picture(output)
     tags, numbers = checked_tag_field(field), layer_numbers(layers)
     pos = wsd = wic = None
     if pos_train or pos_test:
@@ -100,9 +105,6 @@ def command(
             name, source = "", transformer
         sources.append(load_transformer(source, name=name or None, device=str(elmo.device)))
     rows = compare(sources, pos=pos, wsd=wsd, wic=wic, device=elmo.device)
-    if as_json:
-        print_json({"model": model or DEFAULT_NAME, "rows": [row.facts() for row in rows]})
-        return
     titles = {
         "pos": f"{tags} accuracy",
         "wsd": "senses F1",
@@ -110,10 +112,20 @@ def command(
         "wic": "WiC accuracy",
     }
     probed = [key for key in titles if any(key in row.figures for row in rows)]
+    names = [_name(row.name, row.layer) for row in rows]
+    draw_scores(
+        output, names, {titles[key]: [row.figures.get(key) for row in rows] for key in probed}
+    )
+    if as_json:
+        print_json({"model": model or DEFAULT_NAME, "rows": [row.facts() for row in rows]})
+        return
     print("percent right; '-': not a baseline of that probe")
     print_table(
         ["", *(titles[key] for key in probed)],
-        [[_name(row.name, row.layer), *(row.figures.get(key) for key in probed)] for row in rows],
+        [
+            [name, *(row.figures.get(key) for key in probed)]
+            for name, row in zip(names, rows, strict=True)
+        ],
     )
 
 

@@ -1,6 +1,6 @@
 """What the probes' commands and `elmo compare` have in common: options, sources, tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,10 @@ VectorsOption = Annotated[
 LayerOption = Annotated[
     list[str] | None,
     typer.Option("--layer", help="A layer's number, counted from 0; repeatable; default: all."),
+]
+PictureOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Draw the scores as bars: a .png, .svg or .html file."),
 ]
 DtypeOption = Annotated[
     str, typer.Option("--dtype", help="float32, bfloat16, int8 (CPU), tf32 (GPU) or float64.")
@@ -76,6 +80,28 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         gaps = [" " * (width - cell_len(text)) for width, text in zip(widths, row, strict=True)]
         cells = [row[0] + gaps[0], *(g + t for g, t in zip(gaps[1:], row[1:], strict=True))]
         print("  ".join(cells).rstrip())
+
+
+def check_picture(file: Path | None) -> None:
+    """Refuse a name that says no format before anything is computed."""
+    if file is not None:
+        from elmokit.plots import check_suffix
+
+        check_suffix(file)
+
+
+def draw_scores(
+    file: Path | None,
+    names: Sequence[str],
+    scores: Mapping[str, Sequence[float | None]],
+) -> None:
+    """Draw a group of bars for each of ``scores``, with a bar for each name where there is one."""
+    if file is None:
+        return
+    from elmokit.plots import bars, save
+
+    values = [[float("nan") if one is None else one for one in row] for row in scores.values()]
+    save(bars(values, groups=list(scores), names=names, value_title="%"), file)
 
 
 def row_name(name: str, layer: int | str | None) -> str:

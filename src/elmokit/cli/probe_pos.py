@@ -8,7 +8,10 @@ import typer
 from elmokit.cli.options import DeviceOption, Json, ModelOption, print_json
 from elmokit.cli.probe_options import (
     DtypeOption,
+    PictureOption,
     VectorsOption,
+    check_picture,
+    draw_scores,
     layer_numbers,
     needed,
     print_table,
@@ -32,6 +35,7 @@ def command(
     vectors: VectorsOption = None,
     device: DeviceOption = "auto",
     dtype: DtypeOption = "float32",
+    output: PictureOption = None,
     as_json: Json = False,
 ) -> None:
     """Train a linear tagger on each layer and compare their accuracies.
@@ -45,6 +49,7 @@ def command(
     from elmokit.embed.load import load
     from elmokit.pretrained import DEFAULT_NAME
 
+    check_picture(output)
     tags = checked_tag_field(field)
     numbers = layer_numbers([layer for layer in layers or [] if layer != MIX])
     mix = MIX in (layers or [])
@@ -64,6 +69,8 @@ def command(
         device=elmo.device,
     )
     facts = report.facts()
+    names = [row_name(score.name, score.layer) for score in report.scores]
+    draw_scores(output, names, {f"{tags} accuracy": [score.accuracy for score in report.scores]})
     if as_json:
         files = {"train": train, "dev": dev, "test": test}
         named = {name: str(file) for name, file in files.items() if file is not None}

@@ -9,7 +9,10 @@ from elmokit.cli.options import DeviceOption, Json, ModelOption, print_json
 from elmokit.cli.probe_options import (
     DtypeOption,
     LayerOption,
+    PictureOption,
     VectorsOption,
+    check_picture,
+    draw_scores,
     layer_numbers,
     needed,
     print_table,
@@ -28,6 +31,7 @@ def command(
     vectors: VectorsOption = None,
     device: DeviceOption = "auto",
     dtype: DtypeOption = "float32",
+    output: PictureOption = None,
     as_json: Json = False,
 ) -> None:
     """Tell from the cosine of a word's two vectors whether both mean the same (WiC)."""
@@ -37,6 +41,7 @@ def command(
     from elmokit.embed.load import load
     from elmokit.pretrained import DEFAULT_NAME
 
+    check_picture(output)
     numbers = layer_numbers(layers)
     training = read_pairs(needed(train, "--train", "JSON lines with pairs of sentences"))
     judged = read_pairs(needed(dev, "--dev", "JSON lines with pairs of sentences"))
@@ -45,6 +50,8 @@ def command(
     report = probe_wic(
         [ElmoLayers(elmo, layers=numbers, progress=True), *static], train=training, dev=judged
     )
+    names = [row_name(score.name, score.layer) for score in report.scores]
+    draw_scores(output, names, {"accuracy": [score.accuracy for score in report.scores]})
     if as_json:
         named = {"train": str(train), "dev": str(dev)}
         print_json({"probe": "wic", "model": model or DEFAULT_NAME, **named, **report.facts()})

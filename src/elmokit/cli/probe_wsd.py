@@ -9,7 +9,10 @@ from elmokit.cli.options import DeviceOption, Json, ModelOption, print_json
 from elmokit.cli.probe_options import (
     DtypeOption,
     LayerOption,
+    PictureOption,
     VectorsOption,
+    check_picture,
+    draw_scores,
     layer_numbers,
     name_of_test,
     needed,
@@ -42,6 +45,7 @@ def command(
     vectors: VectorsOption = None,
     device: DeviceOption = "auto",
     dtype: DtypeOption = "float32",
+    output: PictureOption = None,
     as_json: Json = False,
 ) -> None:
     """Give words the sense whose training occurrences are nearest, by each layer.
@@ -57,6 +61,7 @@ def command(
     from elmokit.embed.load import load
     from elmokit.pretrained import DEFAULT_NAME
 
+    check_picture(output)
     numbers = layer_numbers(layers)
     training = read_senses(needed(train, "--train", "JSON lines with senses, such as SemCor"))
     files = tests or [needed(None, "--test", "JSON lines with senses to find")]
@@ -71,6 +76,12 @@ def command(
         first_senses=first,
         prior=PRIOR if prior is None else prior,
     )
+    names = [row_name(score.name, score.layer) for score in report.scores]
+    figures: dict[str, list[float | None]] = {
+        "F1": [score.f1 for score in report.scores],
+        "F1, no prior": [score.neighbour_f1 for score in report.scores],
+    }
+    draw_scores(output, names, figures)
     if as_json:
         print_json(
             {

@@ -171,6 +171,32 @@ def test_probe_wsd(shell: Shell, senses: Path, tmp_path: Path) -> None:
     assert [row[:10].strip() for row in rows] == ["most frequ", "first sens", "layer 2"]
 
 
+def test_scores_are_drawn(
+    shell: Shell, senses: Path, tags: Path, pairs: Path, tmp_path: Path
+) -> None:
+    probes = {
+        "wsd": ("--train", senses, "--test", senses),
+        "pos": ("--train", tags, "--test", tags),
+        "wic": ("--train", pairs, "--dev", pairs),
+    }
+    for probe, files in probes.items():
+        picture = tmp_path / f"{probe}.svg"
+        code, out, err = shell("probe", probe, *files, "-o", picture, "--json")
+        assert (code, err) == (0, "")
+        drawn = picture.read_text(encoding="utf-8")
+        for row in json.loads(out)["layers"]:
+            assert f">layer {row['layer']}</text>" in drawn
+            assert f">{row.get('accuracy', row.get('f1')):.1f}</text>" in drawn
+    code, _, err = shell(
+        "compare", "--wic-train", pairs, "--wic-dev", pairs, "-o", tmp_path / "c.svg"
+    )
+    assert (code, err) == (0, "")
+    assert ">WiC accuracy</text>" in (tmp_path / "c.svg").read_text(encoding="utf-8")
+    code, _, err = shell("probe", "wic", "-o", tmp_path / "wic.gif")
+    assert code == 2
+    assert "wic.gif: expected a name that ends in .png, .svg or .html" in err
+
+
 def test_probe_wic(shell: Shell, pairs: Path, vectors: Path) -> None:
     arguments = ("probe", "wic", "--train", pairs, "--dev", pairs)
     code, out, err = shell(*arguments, "--vectors", f"my=own={vectors}")
