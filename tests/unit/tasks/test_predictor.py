@@ -6,6 +6,7 @@ import pytest
 
 import elmokit.tasks
 from elmokit.errors import FormatError, InputError
+from elmokit.pretrained import bundled_task_folder
 from elmokit.tasks.predictor import Predictor
 from small_tasks import INPUTS_TO_ASK
 from task_runs import TINY, run_small
@@ -144,3 +145,32 @@ def test_forms_of_long_ago_are_forgotten(ner: Predictor, monkeypatch: pytest.Mon
         ner.predict([" ".join(f"word{number}x{other}" for other in range(10))])
         assert len(ner.trained.network.lexicon) <= 50 + 10
     assert ner.predict(asked) == first
+
+
+def test_the_model_in_the_box_finds_names() -> None:
+    predictor = elmokit.tasks.load("ner", device="cpu")
+    texts = [
+        "Barack Obama visited Seoul .",
+        ["The", "board", "of", "Siemens", "met", "."],
+        "so it is",
+    ]
+    found = [
+        [(entity["label"], entity["text"]) for entity in answer["entities"]]
+        for answer in predictor.predict(texts)
+    ]
+    assert found == [[("PER", "Barack Obama"), ("LOC", "Seoul")], [("ORG", "Siemens")], []]
+
+
+def test_the_model_in_the_box_is_small_and_says_its_licence() -> None:
+    folder = bundled_task_folder("ner")
+    assert folder is not None
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 15e6
+    assert "CC BY-SA 4.0" in (folder / "README.md").read_text(encoding="utf-8")
+    assert bundled_task_folder("sst") is None
+
+
+def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ner").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FormatError, match="is no task model.*in the box is one for ner"):
+        elmokit.tasks.load("ner")
