@@ -55,7 +55,7 @@ def _lines(file: Path | None) -> Iterator[str]:
     if file is None:
         yield from (line.rstrip("\r\n") for line in sys.stdin if line.strip())
         return
-    from elmokit.tasks.records import read_lines
+    from elmokit.text.records import read_lines
 
     yield from (line for _, line in read_lines(file) if line.strip())
 

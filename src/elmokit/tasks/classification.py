@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmokit.errors import FormatError, InputError
-from elmokit.tasks.records import problem
 from elmokit.tasks.task import Labels, Targets, Tokenise
+from elmokit.text.records import problem
 
 MOST_FIGURES = 30
 """Classes, or other parts of the examples, that a score speaks of one by one."""

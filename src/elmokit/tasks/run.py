@@ -18,11 +18,11 @@ from elmokit.files import replacing_file, sha256_of, write_json
 from elmokit.tasks.assemble import build_network, choose_words, layer_store, texts_of
 from elmokit.tasks.evaluate import predictions_of
 from elmokit.tasks.learner import TaskLearner
-from elmokit.tasks.records import split_choice
 from elmokit.tasks.settings import TaskSettings
 from elmokit.tasks.task import Task
 from elmokit.tasks.task_card import task_card
 from elmokit.tasks.task_folder import TrainedTask, write_task
+from elmokit.text.records import split_choice
 from elmokit.training.conduct import Conduct, locked_run
 from elmokit.training.distributed import own_device, world
 from elmokit.training.journal import LiveLine

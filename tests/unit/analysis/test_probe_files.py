@@ -65,7 +65,7 @@ def test_json_lines_give_the_same_also_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "data: holds no sentence"),
+        ("", "data: holds no data"),
         ("# only a comment\n", "data: holds no sentence"),
         ("\nThe play began .\n", "line 2: expected 10 columns of CoNLL-U .* found 1 in 'The play"),
         ("x\tIt" + "\t_" * 8, "line 1: expected a word's number, found 'x'"),
@@ -75,7 +75,7 @@ def test_json_lines_give_the_same_also_packed(tmp_path: Path) -> None:
         ('{"tokens": ["a"], "upos": ["X", "Y"]}', "line 1: expected 1 tags in 'upos', found 2"),
         ('{"tokens": ["a"], "tag": ["X"]}', "line 1: key 'upos' is missing; found 'tokens', 'tag'"),
         ('{"tokens": [3], "upos": ["X"]}', r"line 1: key 'tokens': .* found \[3\]"),
-        ('{"tokens": ["a"]\n', "line 1: expected a JSON object"),
+        ('{"tokens": ["a"]\n', "line 1: is no JSON"),
     ],
 )
 def test_wrong_tags_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -84,7 +84,7 @@ def test_wrong_tags_are_named(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_a_missing_file_and_a_wrong_field_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.conllu: cannot be read"):
+    with pytest.raises(FormatError, match=r"none\.conllu: cannot be read"):
         read_tagged(tmp_path / "none.conllu")
     with pytest.raises(InputError, match="field: expected 'upos' or 'xpos', found 'lemma'"):
         checked_tag_field("lemma")

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from elmokit.analysis.probes.records import problem, short
 from elmokit.analysis.probes.sense_text import Lemma
 from elmokit.errors import FormatError
-from elmokit.lm.text_file import read_lines
+from elmokit.text.records import problem, read_lines, short
 
 PARTS_OF_SPEECH = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}
 """The number behind a sense key's ``%``; 5 is an adjective of a cluster around another."""
@@ -17,7 +16,7 @@ def read_first_senses(file: Path) -> dict[Lemma, str]:
     A line is ``sense_key synset_offset sense_number tag_count``, as in WordNet's ``dict`` folder.
     """
     first: dict[Lemma, str] = {}
-    for number, line in enumerate(read_lines(file), start=1):
+    for number, line in read_lines(file):
         if not line.strip():
             continue
         columns = line.split()

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elmokit.analysis.probes.records import (
+from elmokit.errors import FormatError
+from elmokit.text.records import (
     problem,
     read_records,
     short,
     text_field,
-    texts_field,
+    tokens_field,
 )
-from elmokit.errors import FormatError
 
 
 class Lemma(NamedTuple):
@@ -45,7 +45,7 @@ def read_senses(file: Path) -> list[SenseSentence]:
     """
     sentences = []
     for number, record in read_records(file):
-        tokens = texts_field(file, number, record, "tokens")
+        tokens = tokens_field(file, number, record, "tokens")
         found = record.get("instances")
         if not isinstance(found, list):
             raise problem(
@@ -66,4 +66,4 @@ def _instance(file: Path, number: int, item: Any, tokens: int) -> SenseInstance:
     if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < tokens:
         raise problem(file, number, f"instances: 'i' from 0 to {tokens - 1}, found {place!r}")
     lemma = Lemma(text_field(file, number, item, "lemma"), text_field(file, number, item, "pos"))
-    return SenseInstance(place, lemma, texts_field(file, number, item, "keys"))
+    return SenseInstance(place, lemma, tokens_field(file, number, item, "keys", what="strings"))

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from elmokit.analysis.probes.records import problem, record_of, short, texts_field
 from elmokit.errors import FormatError, InputError
-from elmokit.lm.text_file import read_lines
+from elmokit.text.records import problem, read_lines, record_of, short, tokens_field
 
 TagField = Literal["upos", "xpos"]
 COLUMNS = {"upos": 3, "xpos": 4}
@@ -37,7 +36,7 @@ def read_tagged(file: Path, *, field: TagField = "upos") -> list[TaggedSentence]
 
     A JSON object has ``tokens`` and, under the field's name, as many tags.
     """
-    lines = enumerate(read_lines(file), start=1)
+    lines = read_lines(file)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         raise FormatError(file, "holds no sentence")
@@ -65,8 +64,8 @@ def _records(
         if not line.strip():
             continue
         record = record_of(file, number, line)
-        tokens = texts_field(file, number, record, "tokens")
-        tags = texts_field(file, number, record, field)
+        tokens = tokens_field(file, number, record, "tokens")
+        tags = tokens_field(file, number, record, field, what="strings")
         if len(tags) != len(tokens):
             raise problem(
                 file, number, f"expected {len(tokens)} tags in {field!r}, found {len(tags)}"

@@ -1,10 +1,10 @@
 """Pairs of sentences with one word in both, and whether it means the same (Words in Context)."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from elmokit.analysis.probes.records import Record, field, problem, read_records, short, text_field
 from elmokit.errors import FormatError
+from elmokit.text.records import problem, read_records, short, text_field, value_of
 from elmokit.text.tokenise import WordTokeniser
 
 
@@ -32,7 +32,7 @@ def read_pairs(file: Path) -> list[WordPair]:
     """
     pairs = []
     for number, record in read_records(file):
-        label = field(file, number, record, "label")
+        label = value_of(file, number, record, "label")
         if label not in (0, 1):
             raise problem(file, number, f"key 'label': expected 0 or 1, found {short(label)}")
         uses = (_use(file, number, record, "1"), _use(file, number, record, "2"))
@@ -42,9 +42,9 @@ def read_pairs(file: Path) -> list[WordPair]:
     return pairs
 
 
-def _use(file: Path, number: int, record: Record, which: str) -> WordInText:
+def _use(file: Path, number: int, record: dict[str, Any], which: str) -> WordInText:
     text = text_field(file, number, record, f"sentence{which}")
-    span = field(file, number, record, f"span{which}")
+    span = value_of(file, number, record, f"span{which}")
     is_pair = isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)
     if not is_pair or not 0 <= span[0] < span[1] <= len(text):
         raise problem(

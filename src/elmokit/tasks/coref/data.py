@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import FormatError
-from elmokit.tasks.records import problem, read_records, span_of, split_choice, string_field
+from elmokit.text.records import problem, read_records, span_of, split_choice, string_field
 
 Mention = tuple[int, int]
 """First and last token, counted over the document."""

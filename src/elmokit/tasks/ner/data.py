@@ -6,7 +6,7 @@ from pathlib import Path
 
 from elmokit.errors import InputError
 from elmokit.tasks.blocks.bio import Span, spans_of
-from elmokit.tasks.records import problem, read_lines, read_records, tokens_field
+from elmokit.text.records import problem, read_lines, read_records, tokens_field
 
 DOCUMENT_START = "-DOCSTART-"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from elmokit.errors import FormatError
 from elmokit.tasks.classification import label_field
-from elmokit.tasks.records import read_records, string_field, words_field
+from elmokit.text.records import read_records, string_field, words_field
 
 # SNLI's own files: where their annotators did not agree on a label it is "-".
 _OWN_KEYS = ("sentence1", "sentence2", "gold_label")

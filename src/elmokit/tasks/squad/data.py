@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import FormatError
-from elmokit.tasks.records import (
+from elmokit.text.records import (
     Place,
     problem,
     read_lines,

@@ -8,7 +8,7 @@ from typing import Any
 
 from elmokit.errors import FormatError, InputError
 from elmokit.tasks.blocks.bio import Span, tags_of
-from elmokit.tasks.records import problem, read_records, span_of, split_choice, tokens_field
+from elmokit.text.records import problem, read_records, span_of, split_choice, tokens_field
 
 VERBS = "verbs"
 """``FILE#verbs`` is a file without the frames of nouns and adjectives."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from elmokit.errors import FormatError
 from elmokit.tasks.classification import label_field
-from elmokit.tasks.records import read_lines, read_records, tokens_field, words_field
 from elmokit.tasks.sst.trees import phrases_of
+from elmokit.text.records import read_lines, read_records, tokens_field, words_field
 
 
 @dataclass(frozen=True)

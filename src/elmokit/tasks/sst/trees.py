@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from elmokit.tasks.records import problem
+from elmokit.text.records import problem
 
 # An opening bracket with its label, one without, a closing bracket, a word.
 _PIECE = re.compile(r"\([ \t]*([^ \t()]+)|(\()|(\))|([^ \t()]+)")

@@ -141,5 +141,5 @@ def test_files_without_documents(tmp_path: Path, content: str, message: str) -> 
 
 
 def test_a_missing_file_is_named_without_its_split(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"absent\.jsonl'$"):
+    with pytest.raises(FormatError, match=r"absent\.jsonl: cannot be read"):
         read_documents(tmp_path / "absent.jsonl#train")

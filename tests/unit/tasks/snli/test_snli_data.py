@@ -86,5 +86,5 @@ def test_empty_and_missing_files(tmp_path: Path) -> None:
     undecided = {"sentence1": "a", "sentence2": "b", "gold_label": "-"}
     with pytest.raises(FormatError, match=r"undecided\.jsonl: holds no examples"):
         read_examples(written(tmp_path / "undecided.jsonl", undecided))
-    with pytest.raises(FileNotFoundError, match=r"missing\.jsonl"):
+    with pytest.raises(FormatError, match=r"missing\.jsonl: cannot be read"):
         read_examples(tmp_path / "missing.jsonl")

@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_line(tmp_path: Path, changes: dict[str, Any], mess
 
 
 def test_what_is_wrong_with_a_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.jsonl"):
+    with pytest.raises(FormatError, match=r"none\.jsonl: cannot be read"):
         TASK.read(tmp_path / "none.jsonl")
     with pytest.raises(FormatError, match="holds no data"):
         TASK.read(written(tmp_path))

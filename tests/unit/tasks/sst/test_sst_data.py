@@ -133,5 +133,5 @@ def test_empty_and_missing_files(tmp_path: Path) -> None:
         read_examples(written(tmp_path / "empty.jsonl", ""))
     with pytest.raises(FormatError, match=r"blank\.jsonl: holds no examples"):
         read_examples(written(tmp_path / "blank.jsonl", "\n\n"))
-    with pytest.raises(FileNotFoundError, match=r"missing\.jsonl"):
+    with pytest.raises(FormatError, match=r"missing\.jsonl: cannot be read"):
         read_examples(tmp_path / "missing.jsonl")

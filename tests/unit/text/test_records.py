@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from elmokit.errors import FormatError
-from elmokit.tasks.records import (
+from elmokit.text.records import (
     problem,
     read_lines,
     read_records,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.records import split_choice
+from elmokit.text.records import split_choice
 
 
 @pytest.mark.parametrize(
