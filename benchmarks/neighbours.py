@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import elmokit
-from elmokit.analysis.probes.records import read_records
+from elmokit.text.records import read_records
 from elmokit.analysis.probes.vector_source import ElmoLayers
 from elmokit.analysis.sense_precision import Labelled, Precision, polysemous, same_sense_precision
 from elmokit.formats.word_vectors import read_word_vectors
