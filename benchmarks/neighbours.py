@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 import elmokit
-from elmokit.text.records import read_records
 from elmokit.analysis.probes.vector_source import ElmoLayers
 from elmokit.analysis.sense_precision import Labelled, Precision, polysemous, same_sense_precision
 from elmokit.formats.word_vectors import read_word_vectors
+from elmokit.text.records import read_records
 from elmokit.version import __version__
 
 SHOWN = ("play", "bank", "spring", "right", "cell")
