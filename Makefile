@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DEVELOPED := .venv/.developed
 
 .PHONY: demo test test-slow check format clean
 
@@ -9,25 +10,29 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "elmokit needs Python 3.11 or newer; call make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(DEVELOPED): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
 demo: $(INSTALLED)  ## embed words that mean different things in different sentences
 	@$(BIN)/elmo demo
 
-test: $(INSTALLED)  ## the test suite (slow tests excluded)
+test: $(DEVELOPED)  ## the test suite (slow tests excluded)
 	$(BIN)/python -m pytest
 
-test-slow: $(INSTALLED)  ## the tests that take minutes
+test-slow: $(DEVELOPED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
-check: $(INSTALLED)  ## lint, format, types, import layers
+check: $(DEVELOPED)  ## lint, format, types, import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(INSTALLED)  ## put the code into its shape
+format: $(DEVELOPED)  ## put the code into its shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

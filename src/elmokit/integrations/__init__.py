@@ -1,0 +1,1 @@
+"""elmokit inside the libraries that people already use: one file a guest."""
