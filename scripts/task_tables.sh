@@ -2,16 +2,20 @@
 # Makes the tables about tasks on one GPU: the six tasks with and without ELMo, where and which
 # layers help, and how few examples are enough.
 #
-#   scripts/task_tables.sh DATA OUT [MINUTES]
+#   scripts/task_tables.sh DATA OUT [MINUTES [STUDY [TASK...]]]
 #
-# DATA holds the folders ner, sst5, nli, squad, srl, coref and vectors. With MINUTES each of the
-# three studies stops after so long; the same command goes on from there. What is done is in
+# DATA holds the folders ner, sst5, nli, squad, srl, coref and vectors. With MINUTES each study
+# stops after so long; the same command goes on from there. STUDY (main, layers or samples) and
+# its TASKs do a part of the work, for machines that are lent by the hour. What is done is in
 # OUT/runs.jsonl, which is all that another machine needs to go on after the last finished run.
+# SEEDS and JOBS in the environment say how many runs a variant has and how many go side by side.
 set -euo pipefail
-data=${1:?usage: $0 DATA OUT [MINUTES]}
-out=${2:?usage: $0 DATA OUT [MINUTES]}
-limit=${3:+--minutes $3}
-jobs=${JOBS:-12}
+usage="usage: $0 DATA OUT [MINUTES [STUDY [TASK...]]]"
+data=${1:?$usage}
+out=${2:?$usage}
+minutes=${3:-}
+only=${4:-}
+tasks=("${@:5}")
 export OMP_NUM_THREADS=1
 
 # Small models of several processes share a GPU well only with this service.
@@ -19,11 +23,16 @@ if command -v nvidia-cuda-mps-control > /dev/null; then
     nvidia-cuda-mps-control -d 2> /dev/null || true
 fi
 
-# shellcheck disable=SC2086 # the limit is two words or none
-{
-    elmo task table --data "$data" -o "$out" --seeds 3 --jobs "$jobs" $limit --task all
-    elmo task table --data "$data" -o "$out" --study layers --seeds 3 --jobs "$jobs" $limit \
-        --task ner --task srl --task snli
-    elmo task table --data "$data" -o "$out" --study samples --seeds 3 --jobs "$jobs" \
-        $limit --task ner --task srl
+study() {
+    local name=$1 task
+    if [ -n "$only" ] && [ "$only" != "$name" ]; then return; fi
+    if [ ${#tasks[@]} -gt 0 ]; then set -- "$name" "${tasks[@]}"; fi
+    local options=(--seeds "${SEEDS:-3}" --jobs "${JOBS:-12}")
+    if [ -n "$minutes" ]; then options+=(--minutes "$minutes"); fi
+    for task in "${@:2}"; do options+=(--task "$task"); done
+    elmo task table --data "$data" -o "$out" --study "$name" "${options[@]}"
 }
+
+study main all
+study layers ner srl snli
+study samples ner srl
