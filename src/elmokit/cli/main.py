@@ -16,6 +16,7 @@ from elmokit.cli import (
     demo,
     embed,
     evaluate,
+    export,
     finetune,
     index,
     info,
@@ -78,6 +79,7 @@ app.command("layers")(layers.command)
 app.command("index")(index.command)
 app.command("neighbours")(neighbours.command)
 app.command("senses")(senses.command)
+app.add_typer(export.app, name="export")
 app.add_typer(task.app, name="task")
 app.add_typer(probe.app, name="probe")
 app.add_typer(ngram.app, name="ngram")
