@@ -27,6 +27,7 @@ from elmokit.cli import (
     probe,
     score,
     senses,
+    serve,
     static,
     substitutes,
     task,
@@ -79,6 +80,7 @@ app.command("layers")(layers.command)
 app.command("index")(index.command)
 app.command("neighbours")(neighbours.command)
 app.command("senses")(senses.command)
+app.command("serve")(serve.command)
 app.add_typer(export.app, name="export")
 app.add_typer(task.app, name="task")
 app.add_typer(probe.app, name="probe")

@@ -1,0 +1,151 @@
+"""The line in which requests wait, and how batches are made of it.
+
+Requests are bounded by number and by tokens, so that the wait of those that are accepted is
+bounded too. Batches are filled by turns: a long request gives way to those behind it after each
+share, and nobody waits for all of it.
+"""
+
+import threading
+from collections import deque
+from typing import NamedTuple
+
+from elmokit.serve.problems import queue_is_full, shutting_down
+from elmokit.serve.work import Computation, Part, Work
+
+# A request takes at most this part of a batch while others wait.
+SHARE_OF_BATCH = 4
+# A long request counts for no more than this part of what may wait, since it is served by turns.
+SHARE_OF_QUEUE = 2
+# Weight of the latest batch in the measured pace.
+NEWEST = 0.2
+
+
+class Share(NamedTuple):
+    """What a batch holds of one request."""
+
+    work: Work
+    first: int
+    end: int
+
+    @property
+    def part(self) -> Part:
+        """Its items."""
+        return Part(self.work.wants, self.work.items[self.first : self.end])
+
+    @property
+    def cost(self) -> int:
+        """Tokens of its items."""
+        return sum(self.work.costs[self.first : self.end])
+
+
+class Batcher:
+    """A bounded queue between the event loop, which fills it, and one thread, which empties it."""
+
+    def __init__(self, *, batch_tokens: int, queue_requests: int, queue_tokens: int) -> None:
+        self._batch_tokens = batch_tokens
+        self._queue_requests = queue_requests
+        self._queue_tokens = queue_tokens
+        self._line: deque[Work] = deque()
+        self._counted = 0  # tokens of the line, as far as they count
+        self._closed = False
+        self._seconds_per_token = 0.0
+        self._changed = threading.Condition()
+
+    @property
+    def waiting_requests(self) -> int:
+        """Requests with items that are in no batch yet."""
+        return len(self._line)
+
+    @property
+    def waiting_tokens(self) -> int:
+        """Tokens that are in no batch yet."""
+        with self._changed:
+            return sum(work.waiting_cost for work in self._line)
+
+    def submit(self, work: Work) -> None:
+        """Put a request in line, or raise a `RequestError`."""
+        with self._changed:
+            if self._closed:
+                raise shutting_down()
+            counted = self._counted + self._count(work)
+            if len(self._line) >= self._queue_requests or counted > self._queue_tokens:
+                raise queue_is_full(self._counted * self._seconds_per_token)
+            self._line.append(work)
+            self._counted = counted
+            self._changed.notify()
+
+    def cancel(self, work: Work) -> bool:
+        """Forget a request that nobody waits for; says whether that saved computing any of it."""
+        with self._changed:
+            work.gone = True
+            if work.waiting_cost == 0:
+                return False
+            self._line.remove(work)
+            self._counted -= self._count(work)
+            work.waiting_cost = 0
+            return True
+
+    def take(self, *, wait: bool = True) -> list[Share] | None:
+        """Give the next batch, of one computation; None where no more will come.
+
+        Without ``wait`` the batch is empty where nothing is in line.
+        """
+        with self._changed:
+            while not self._line:
+                if self._closed:
+                    return None
+                if not wait:
+                    return []
+                self._changed.wait()
+            return self._filled(self._line[0].computation)
+
+    def close(self) -> None:
+        """Take no more requests; what is in line is still given out."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def measured(self, tokens: int, seconds: float) -> None:
+        """Learn how long a batch took."""
+        pace = seconds / tokens
+        known = self._seconds_per_token or pace
+        self._seconds_per_token = known + NEWEST * (pace - known)
+
+    def _filled(self, computation: Computation) -> list[Share]:
+        room = self._batch_tokens
+        batch: dict[Work, Share] = {}
+        passed: list[Work] = []
+        while self._line:
+            work = self._line.popleft()
+            if work.computation is not computation:
+                passed.append(work)
+                continue
+            first = work.taken
+            # An item that is larger than a batch has one for itself.
+            room -= self._take_turn(work, room, alone=not batch)
+            if work.taken == first:
+                passed.append(work)
+                break
+            begun = batch.get(work)
+            batch[work] = Share(work, begun.first if begun else first, work.taken)
+            if work.taken < len(work.items):
+                self._line.append(work)
+        self._line.extendleft(reversed(passed))
+        return list(batch.values())
+
+    def _take_turn(self, work: Work, room: int, *, alone: bool) -> int:
+        """Move items of a request into the batch until its turn is over; gives their tokens."""
+        self._counted -= self._count(work)
+        used, turn = 0, self._batch_tokens // SHARE_OF_BATCH
+        while work.taken < len(work.items) and (used == 0 or used < turn):
+            cost = work.costs[work.taken]
+            if used + cost > room and not (alone and used == 0):
+                break
+            work.taken += 1
+            used += cost
+        work.waiting_cost -= used
+        self._counted += self._count(work)
+        return used
+
+    def _count(self, work: Work) -> int:
+        return min(work.waiting_cost, self._queue_tokens // SHARE_OF_QUEUE)

@@ -1,0 +1,1 @@
+"""The routes: one file each, which reads the fields, has them computed and writes the answer."""

@@ -1,0 +1,93 @@
+"""POST /v1/substitutes: the words that fit a place in a sentence, judged from both sides."""
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+
+from elmokit.errors import InputError
+from elmokit.lm.gap import Gap, find_gap
+from elmokit.lm.substitutes import DEFAULT_COUNT
+from elmokit.serve.answer import Answer, json_answer
+from elmokit.serve.fields import check_lengths, check_names, check_tokens, whole_number
+from elmokit.serve.language import COST_OF_SCORING, Filling
+from elmokit.serve.problems import RequestError, problem_of_input, wrong_field
+from elmokit.serve.request_body import json_object
+from elmokit.serve.routes.score import check_language_model
+from elmokit.serve.served_model import ServedModel
+from elmokit.serve.service import CHARACTERS_AT_ONCE, Service
+from elmokit.serve.work import Work
+
+FIELDS = ("input", "model", "position", "count", "candidates")
+MOST_WORDS = 100
+
+
+async def substitutes(request: Request, service: Service) -> Answer:
+    """Answer a request."""
+    values = await json_object(request)
+    check_names(values, FIELDS)
+    model = service.model(values)
+    check_language_model(model)
+    # Of words that somebody names all are given.
+    default = DEFAULT_COUNT if values.get("candidates") is None else MOST_WORDS
+    count = whole_number(values, "count", default=default, most=MOST_WORDS)
+    text = values["input"]
+    if isinstance(text, list) and text:
+        check_tokens(text, "input")
+    elif not isinstance(text, str):
+        raise wrong_field("input", "a string or a list of tokens")
+    small = len(text) < CHARACTERS_AT_ONCE
+    gap = await service.apart(lambda: _gap(text, values.get("position"), model), small=small)
+    check_lengths([[*gap.left, *gap.right]], service.limits)
+    filling = Filling(gap, count, _candidates(values.get("candidates"), model))
+    _check_work(filling, service)
+    work = Work(model.substitution, [filling], [COST_OF_SCORING * filling.tokens])
+    ((found,),) = await service.computed(request, work)
+    return json_answer(
+        {
+            "object": "list",
+            "model": model.name,
+            "word": gap.word,
+            "data": [asdict(one) for one in found[:count]],
+        }
+    )
+
+
+def _gap(text: str | list[str], position: Any, model: ServedModel) -> Gap:
+    try:
+        if position is None:
+            gap = find_gap(text, tokenise=model.tokens)
+        else:
+            words = model.words(text) if isinstance(text, str) else text
+            if not isinstance(position, int) or isinstance(position, bool):
+                raise wrong_field("position", "the place of a token, counted from 0")
+            if not 0 <= position < len(words):
+                raise wrong_field("position", f"the place of one of {len(words)} tokens")
+            gap = find_gap((words, position), tokenise=model.tokens)
+    except InputError as error:
+        raise problem_of_input(error) from None
+    left, right = model.shortened(gap.left), model.shortened(gap.right)
+    return Gap(tuple(left), tuple(right), gap.word)
+
+
+def _candidates(value: Any, model: ServedModel) -> list[list[str]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_WORDS:
+        raise wrong_field("candidates", f"a list of 1 to {MOST_WORDS} strings")
+    check_tokens(value, "candidates")
+    candidates = [model.words(one) for one in value]
+    if not all(candidates):
+        raise wrong_field("candidates", "strings that hold a word each")
+    return candidates
+
+
+def _check_work(filling: Filling, service: Service) -> None:
+    if filling.tokens > service.limits.request_tokens:
+        raise RequestError(
+            422,
+            f"input: {filling.tokens} tokens would be scored, of at most "
+            f"{service.limits.request_tokens} in a request; send a shorter sentence",
+            param="input",
+            code="too_many_tokens",
+        )
