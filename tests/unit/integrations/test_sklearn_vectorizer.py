@@ -11,16 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from elmokit.embed.elmo import Elmo
-from elmokit.embed.load import load
-from elmokit.errors import InputError, MissingExtraError
-from elmokit.integrations import loaded_models
-from elmokit.integrations.loaded_models import loaded_model
-from unit.integrations.guest_models import save_model
-
-pytest.importorskip("sklearn")
-
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -30,7 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_array
 
+from elmokit.embed.elmo import Elmo
+from elmokit.embed.load import load
+from elmokit.errors import InputError, MissingExtraError
+from elmokit.integrations import loaded_models
+from elmokit.integrations.loaded_models import loaded_model
 from elmokit.integrations.sklearn import ElmoVectorizer
+from unit.integrations.guest_models import save_model
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
