@@ -1,0 +1,31 @@
+// The words that could stand in the place of the chosen one, judged from both sides.
+
+import { element } from "./element.js";
+import { percent } from "./numbers.js";
+import { ask } from "./server.js";
+import { say } from "./strings.js";
+
+export const COUNT = 8;
+
+// `exact` puts each word into the sentence and weighs the whole; that takes many times longer.
+export async function fetchSubstitutes(model, tokens, position, exact, signal) {
+  const body = { model, input: tokens, position, count: COUNT, rescore: exact };
+  const { data } = await ask("v1/substitutes", body, { signal });
+  return data;
+}
+
+export function substituteList(found) {
+  const most = Math.max(...found.map(({ probability }) => probability));
+  const lines = found.map(({ word, probability }) => {
+    const amount = element("i", {});
+    amount.style.setProperty("--share", most > 0 ? probability / most : 0);
+    return element(
+      "li",
+      { "data-word": word, "data-probability": probability },
+      element("span", {}, word),
+      element("span", { class: "amount", "aria-hidden": "true" }, amount),
+      element("span", { class: "number" }, percent(probability)),
+    );
+  });
+  return element("ol", { class: "substitutes", "aria-label": say("substitutes") }, ...lines);
+}
