@@ -1,5 +1,6 @@
 """`elmo serve`: vectors, scores and a page over HTTP."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,14 @@ def command(
             "--model", "-m", help="Bundled name, folder, or NAME=FOLDER; may be given again."
         ),
     ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option("--index", help="What elmo index wrote, for neighbours; demo: our text."),
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", help="A task's name, folder, or NAME=FOLDER; may be given again."),
+    ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to answer on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Port; 0 for any that is free.")] = 8000,
     device: DeviceOption = "auto",
@@ -27,30 +36,57 @@ def command(
     ] = None,
     max_batch_tokens: Annotated[
         int | None,
-        typer.Option("--max-batch-tokens", help="Tokens computed at once: 4096, on a GPU 16384."),
+        typer.Option("--max-batch-tokens", help="Tokens computed at once; default: by device."),
     ] = None,
     max_queue: Annotated[
-        int, typer.Option("--max-queue", help="Requests that may wait; more are answered 429.")
-    ] = 512,
+        int | None,
+        typer.Option("--max-queue", help="Requests that may wait; more are answered 429."),
+    ] = None,
+    max_inputs: Annotated[
+        int | None, typer.Option("--max-inputs", help="Sentences of a request.")
+    ] = None,
+    max_sentence_tokens: Annotated[
+        int | None, typer.Option("--max-sentence-tokens", help="Tokens of a sentence.")
+    ] = None,
+    max_body_bytes: Annotated[
+        int | None, typer.Option("--max-body-bytes", help="Size of a request.")
+    ] = None,
 ) -> None:
     """Answer over HTTP: vectors as OpenAI's clients ask for them, scores, and a page at /."""
     try:
         from elmokit.serve.app import build_app
-        from elmokit.serve.run import listening_socket, serve
-    except ImportError as error:
+        from elmokit.serve.keys import read_keys
+        from elmokit.serve.loading import loaded_service
+        from elmokit.serve.run import address_of, is_loopback, serve, taken_socket
+    except ModuleNotFoundError as error:
         from elmokit.errors import MissingExtraError
 
-        raise MissingExtraError("fastapi", "serve", "serving over HTTP") from error
-    from elmokit.embed.batching import batch_tokens_of
-    from elmokit.serve.keys import read_keys
-    from elmokit.serve.limits import Limits
-    from elmokit.serve.served_model import loaded_model
-    from elmokit.serve.service import Service
+        raise MissingExtraError(error.name or "fastapi", "serve", "serving over HTTP") from error
 
     keys = [] if api_key_file is None else read_keys(api_key_file)
-    taken = listening_socket(host, port)
-    models = [loaded_model(choice, device=device, dtype=dtype) for choice in model or [None]]
-    tokens = max_batch_tokens or batch_tokens_of(str(models[0].elmo.device))
-    limits = Limits(batch_tokens=tokens, queue_tokens=2 * tokens, queue_requests=max_queue)
-    service = Service(models, limits=limits)
-    serve(build_app(service, keys=keys), service, taken)
+    taken = taken_socket(host, port)
+    if not keys and not is_loopback(taken):
+        print(
+            f"elmo: note: anybody who reaches {host} can use this server; --api-key-file asks for "
+            "a key",
+            file=sys.stderr,
+        )
+    service = loaded_service(
+        models=model,
+        index=index,
+        tasks=task,
+        device=device,
+        dtype=dtype,
+        batch_tokens=max_batch_tokens,
+        queue_requests=max_queue,
+        inputs=max_inputs,
+        sentence_tokens=max_sentence_tokens,
+        body_bytes=max_body_bytes,
+    )
+    names = ", ".join(service.models)
+    serve(
+        build_app(service, keys=keys),
+        service,
+        taken,
+        when_ready=lambda: print(f"elmo: serving {names} at {address_of(taken)}", flush=True),
+    )

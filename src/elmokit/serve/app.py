@@ -18,8 +18,10 @@ from elmokit.serve.page_files import FRONT, page_file
 from elmokit.serve.problems import CLIENT_GONE, RequestError, status_problem
 from elmokit.serve.request_body import ClientGoneError
 from elmokit.serve.routes.embeddings import embeddings
+from elmokit.serve.routes.neighbours import neighbours
 from elmokit.serve.routes.score import score
 from elmokit.serve.routes.substitutes import substitutes
+from elmokit.serve.routes.tasks import task
 from elmokit.serve.routes.tokens import tokens
 from elmokit.serve.service import Service
 from elmokit.version import __version__
@@ -66,6 +68,8 @@ def _add_posts(app: FastAPI, service: Service) -> None:
         "/v1/score": score,
         "/v1/substitutes": substitutes,
     }
+    handlers["/v1/neighbours"] = neighbours
+    handlers["/v1/tasks/{name}"] = task
     for path, handler in handlers.items():
         _add_post(app, service, path, handler)
 

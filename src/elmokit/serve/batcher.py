@@ -1,14 +1,15 @@
 """The line in which requests wait, and how batches are made of it.
 
-Requests are bounded by number and by tokens, so that the wait of those that are accepted is
-bounded too. Batches are filled by turns: a long request gives way to those behind it after each
-share, and nobody waits for all of it.
+Requests are bounded by number and by cost, so that the wait of those that are accepted is bounded
+too. Batches are filled by turns: a long request gives way to those behind it after each share, and
+nobody waits for all of it.
 """
 
 import threading
 from collections import deque
 from typing import NamedTuple
 
+from elmokit.serve.pace import Pace
 from elmokit.serve.problems import queue_is_full, shutting_down
 from elmokit.serve.work import Computation, Part, Work
 
@@ -16,8 +17,6 @@ from elmokit.serve.work import Computation, Part, Work
 SHARE_OF_BATCH = 4
 # A long request counts for no more than this part of what may wait, since it is served by turns.
 SHARE_OF_QUEUE = 2
-# Weight of the latest batch in the measured pace.
-NEWEST = 0.2
 
 
 class Share(NamedTuple):
@@ -33,7 +32,7 @@ class Share(NamedTuple):
         return Part(self.work.wants, self.work.items[self.first : self.end])
 
     @property
-    def cost(self) -> int:
+    def tokens(self) -> int:
         """Tokens of its items."""
         return sum(self.work.costs[self.first : self.end])
 
@@ -46,10 +45,10 @@ class Batcher:
         self._queue_requests = queue_requests
         self._queue_tokens = queue_tokens
         self._line: deque[Work] = deque()
-        self._counted = 0  # tokens of the line, as far as they count
+        self._counted = 0.0  # cost of the line, as far as it counts
         self._closed = False
-        self._seconds_per_token = 0.0
         self._changed = threading.Condition()
+        self.pace = Pace(batch_tokens=batch_tokens)
 
     @property
     def waiting_requests(self) -> int:
@@ -60,16 +59,17 @@ class Batcher:
     def waiting_tokens(self) -> int:
         """Tokens that are in no batch yet."""
         with self._changed:
-            return sum(work.waiting_cost for work in self._line)
+            return sum(work.waiting_tokens for work in self._line)
 
     def submit(self, work: Work) -> None:
-        """Put a request in line, or raise a `RequestError`."""
+        """Put a request in line, or raise an error that refuses it."""
         with self._changed:
             if self._closed:
                 raise shutting_down()
+            work.weight = self.pace.weight(work.computation)
             counted = self._counted + self._count(work)
             if len(self._line) >= self._queue_requests or counted > self._queue_tokens:
-                raise queue_is_full(self._counted * self._seconds_per_token)
+                raise queue_is_full(self.pace.seconds(self._counted))
             self._line.append(work)
             self._counted = counted
             self._changed.notify()
@@ -78,11 +78,11 @@ class Batcher:
         """Forget a request that nobody waits for; says whether that saved computing any of it."""
         with self._changed:
             work.gone = True
-            if work.waiting_cost == 0:
+            if work.waiting_tokens == 0:
                 return False
             self._line.remove(work)
             self._counted -= self._count(work)
-            work.waiting_cost = 0
+            work.waiting_tokens = 0
             return True
 
     def take(self, *, wait: bool = True) -> list[Share] | None:
@@ -105,14 +105,8 @@ class Batcher:
             self._closed = True
             self._changed.notify_all()
 
-    def measured(self, tokens: int, seconds: float) -> None:
-        """Learn how long a batch took."""
-        pace = seconds / tokens
-        known = self._seconds_per_token or pace
-        self._seconds_per_token = known + NEWEST * (pace - known)
-
     def _filled(self, computation: Computation) -> list[Share]:
-        room = self._batch_tokens
+        room = float(self._batch_tokens)
         batch: dict[Work, Share] = {}
         passed: list[Work] = []
         while self._line:
@@ -131,21 +125,23 @@ class Batcher:
             if work.taken < len(work.items):
                 self._line.append(work)
         self._line.extendleft(reversed(passed))
+        if not self._line:
+            self._counted = 0.0  # where rounding might have left something
         return list(batch.values())
 
-    def _take_turn(self, work: Work, room: int, *, alone: bool) -> int:
-        """Move items of a request into the batch until its turn is over; gives their tokens."""
+    def _take_turn(self, work: Work, room: float, *, alone: bool) -> float:
+        """Move items of a request into the batch until its turn is over; gives their cost."""
         self._counted -= self._count(work)
-        used, turn = 0, self._batch_tokens // SHARE_OF_BATCH
-        while work.taken < len(work.items) and (used == 0 or used < turn):
-            cost = work.costs[work.taken]
+        used, turn = 0.0, self._batch_tokens / SHARE_OF_BATCH
+        while work.taken < len(work.items) and used < turn:
+            cost = work.costs[work.taken] * work.weight
             if used + cost > room and not (alone and used == 0):
                 break
+            work.waiting_tokens -= work.costs[work.taken]
             work.taken += 1
             used += cost
-        work.waiting_cost -= used
         self._counted += self._count(work)
         return used
 
-    def _count(self, work: Work) -> int:
-        return min(work.waiting_cost, self._queue_tokens // SHARE_OF_QUEUE)
+    def _count(self, work: Work) -> float:
+        return min(work.waiting_tokens * work.weight, self._queue_tokens / SHARE_OF_QUEUE)

@@ -68,10 +68,11 @@ class DeviceThread(threading.Thread):
         now = time.perf_counter()
         seconds = now - max(begun.since, self._free_since)
         self._free_since = now
-        tokens = sum(one.cost for one in begun.batch)
-        self._batcher.measured(tokens, seconds)
+        tokens = sum(one.tokens for one in begun.batch)
+        computation = _computation(begun.batch)
+        self._batcher.pace.learn(computation, tokens, seconds)
         self._metrics.computed(
-            _computation(begun.batch).name,
+            computation.name,
             tokens=tokens,
             items=sum(one.end - one.first for one in begun.batch),
             seconds=seconds,

@@ -1,11 +1,12 @@
 """The fields of a request, one by one: their types, their bounds, and what is wrong with them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from elmokit.serve.limits import MARKS, Limits
 from elmokit.serve.problems import RequestError, wrong_field
-from elmokit.serve.served_model import ServedModel
+from elmokit.serve.served_model import ServedModel, shortened
 from elmokit.text.tokenise import Token
 
 FORMATS = ("float", "base64")
@@ -55,20 +56,36 @@ def text_inputs(value: Any, limits: Limits, *, lists: bool) -> list[str] | list[
     """Give the sentences of ``input``: one string, strings, or with ``lists`` lists of tokens."""
     kinds = "a string or a list of strings" + (", or a list of lists of tokens" if lists else "")
     if isinstance(value, str):
+        check_characters([value], limits)
         return [value]
     if not isinstance(value, list) or not value:
         raise wrong_field("input", kinds)
     if len(value) > limits.inputs:
         raise wrong_field("input", f"at most {limits.inputs} sentences", code="too_many_inputs")
     if all(isinstance(one, str) for one in value):
+        check_characters(value, limits)
         return value
-    if any(isinstance(one, int) for one in _leaves(value)):
+    if any(isinstance(one, int) for one in islice(_leaves(value), limits.inputs)):
         raise wrong_field("input", f"{kinds}; token ids of other models mean nothing here")
     if not lists or not all(isinstance(one, list) for one in value):
         raise wrong_field("input", kinds)
+    check_lengths(value, limits)
     for tokens in value:
         check_tokens(tokens, "input")
     return value
+
+
+def check_characters(texts: Iterable[str], limits: Limits) -> None:
+    """Refuse texts that it would take long to cut into tokens."""
+    for number, text in enumerate(texts):
+        if len(text) > limits.sentence_characters:
+            raise RequestError(
+                422,
+                f"input: sentence {number} has {len(text)} characters, of at most "
+                f"{limits.sentence_characters}; cut it into sentences",
+                param="input",
+                code="sentence_too_long",
+            )
 
 
 def check_tokens(tokens: Sequence[Any], param: str) -> None:
@@ -85,10 +102,10 @@ def tokenised(
         if not places:
             return Sentences([model.words(text) for text in inputs], None, None)  # type: ignore[arg-type]
         tokens = [model.tokens(text) for text in inputs]  # type: ignore[arg-type]
-        words = [model.shortened(token.text for token in one) for one in tokens]
+        words = [shortened(token.text for token in one) for one in tokens]
         return Sentences(words, tokens, None)
     given: list[list[str]] = list(inputs)  # type: ignore[arg-type]
-    return Sentences([model.shortened(one) for one in given], None, given)
+    return Sentences([shortened(one) for one in given], None, given)
 
 
 def check_lengths(words: Iterable[Sequence[str]], limits: Limits) -> None:
@@ -130,6 +147,8 @@ def whole_number(
     value = values.get(name)
     if value is None:
         return default
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # which JSON does not tell apart
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise wrong_field(name, f"a whole number from {least} to {most}")
     return value

@@ -10,9 +10,6 @@ from elmokit.lm.substitutes import SHORTLIST, Substitute, fill, substitutes
 from elmokit.serve.limits import MARKS
 from elmokit.serve.work import Part
 
-# A softmax over the whole vocabulary comes with each token, in both directions.
-COST_OF_SCORING = 3
-
 
 class Scoring:
     """Scores token lists of one direction, or both; a part gets a `SentenceScore` for each."""
@@ -21,6 +18,7 @@ class Scoring:
 
     def __init__(self, elmo: Elmo, direction: Direction) -> None:
         self._elmo = elmo
+        self.device = str(elmo.device)
         self._direction = direction
 
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
@@ -63,6 +61,7 @@ class Substitution:
 
     def __init__(self, elmo: Elmo) -> None:
         self._elmo = elmo
+        self.device = str(elmo.device)
 
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
         """See `Computation`."""

@@ -6,6 +6,7 @@ from elmokit.errors import InputError
 
 # Each item of a batch has a mark on both sides.
 MARKS = 2
+CHARACTERS_PER_TOKEN = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,11 @@ class Limits:
     """Requests that wait; more are answered 429."""
     queue_tokens: int = 8192
     """Tokens that wait; more are answered 429, so that nobody waits for long."""
+
+    @property
+    def sentence_characters(self) -> int:
+        """Characters of a sentence: cutting it into tokens must not take long either."""
+        return CHARACTERS_PER_TOKEN * self.sentence_tokens
 
     def __post_init__(self) -> None:
         for field in fields(self):

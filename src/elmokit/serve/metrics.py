@@ -1,10 +1,13 @@
 """What can be seen of a server from outside, in Prometheus' format."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
+
+from elmokit.serve.batcher import Batcher
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -65,14 +68,17 @@ class Metrics:
         self._batch_seconds.labels(name).observe(seconds)
         self._items.labels(name).inc(items)
 
-    def watch_queue(self, requests: Callable[[], int], tokens: Callable[[], int]) -> None:
-        """Show the length of the queue whenever somebody looks."""
-        Gauge("elmokit_queue_requests", "Requests that wait.", registry=self.registry).set_function(
-            requests
+    def watch_queues(self, queues: Mapping[str, Batcher]) -> None:
+        """Show the length of each device's queue whenever somebody looks."""
+        requests = Gauge(
+            "elmokit_queue_requests", "Requests that wait.", ["device"], registry=self.registry
         )
-        Gauge("elmokit_queue_tokens", "Tokens that wait.", registry=self.registry).set_function(
-            tokens
+        tokens = Gauge(
+            "elmokit_queue_tokens", "Tokens that wait.", ["device"], registry=self.registry
         )
+        for device, queue in queues.items():
+            requests.labels(device).set_function(partial(getattr, queue, "waiting_requests"))
+            tokens.labels(device).set_function(partial(getattr, queue, "waiting_tokens"))
 
     def watch_words(self, counts: Callable[[], dict[str, tuple[int, int]]]) -> None:
         """Show hits and misses of each model's cache of words."""

@@ -3,22 +3,20 @@
 import time
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import Any, get_args
 
 from elmokit.embed.elmo import Elmo
-from elmokit.embed.layer_choice import LayerChoice, Layers
-from elmokit.embed.load import load
+from elmokit.embed.layer_choice import LayerChoice
 from elmokit.errors import InputError
-from elmokit.files import exists
 from elmokit.lm.score import Direction
-from elmokit.pretrained import DEFAULT_NAME, bundled_name
 from elmokit.serve.embedding import Embedding
 from elmokit.serve.language import Scoring, Substitution
 from elmokit.text.tokenise import Token
 
-# What lies behind so many characters of a word changes nothing, and is not kept in memory.
+# Far more of a word than any known model reads, and little enough to keep words in memory.
 CHARACTERS_OF_WORD = 256
+# Weights may be any numbers; that many choices are remembered.
+MOST_CHOICES = 256
 
 
 class ServedModel:
@@ -30,14 +28,19 @@ class ServedModel:
                 f"model: {name!r} carries its state from sentence to sentence, so that one client "
                 "would see traces of another; load it with start='warm' or 'zeros'"
             )
+        known = elmo.config.characters
+        if known is not None and known.max_characters > CHARACTERS_OF_WORD:
+            raise InputError(
+                f"model: {name!r} reads {known.max_characters} characters of a word, of at most "
+                f"{CHARACTERS_OF_WORD} here"
+            )
         self.name = name
         self.elmo = elmo
         self.created = int(time.time())
         self.embedding = Embedding(elmo)
         self.substitution = Substitution(elmo)
         self.scoring = {direction: Scoring(elmo, direction) for direction in get_args(Direction)}
-        known = elmo.config.characters
-        self._longest = max(CHARACTERS_OF_WORD, 0 if known is None else known.max_characters)
+        self._choices: dict[str | int | tuple[float, ...], LayerChoice] = {}
 
     @cached_property
     def has_language_model(self) -> bool:
@@ -65,31 +68,27 @@ class ServedModel:
             "language_model": self.has_language_model,
         }
 
-    def layer_choice(self, layers: Layers) -> LayerChoice:
-        """Give a choice of layers, checked."""
-        return LayerChoice(layers, count=self.elmo.layer_count, dim=self.elmo.dim)
+    def layer_choice(self, layers: str | int | tuple[float, ...]) -> LayerChoice:
+        """Give a choice of layers, checked; the same object where it was asked for lately."""
+        known = self._choices.get(layers)
+        if known is None:
+            known = LayerChoice(layers, count=self.elmo.layer_count, dim=self.elmo.dim)
+            if len(self._choices) >= MOST_CHOICES:
+                self._choices.clear()
+            self._choices[layers] = known
+        return known
 
     def words(self, text: str) -> list[str]:
         """Cut a raw sentence into tokens for the model."""
-        return self.shortened(self.elmo.tokeniser.words(text))
+        return shortened(self.elmo.tokeniser.words(text))
 
     def tokens(self, text: str) -> list[Token]:
         """Cut a raw sentence into tokens with their places."""
         return self.elmo.tokeniser(text)
 
-    def shortened(self, words: Iterable[str]) -> list[str]:
-        """Cut what the model does not read off words that are very long."""
-        longest = self._longest
-        return [word if len(word) <= longest else word[:longest] for word in words]
 
-
-def loaded_model(choice: str | None, *, device: str, dtype: str) -> ServedModel:
-    """Load a model by ``--model``: a bundled name, a folder, or NAME=FOLDER."""
-    choice = choice or DEFAULT_NAME
-    name, equals, source = choice.partition("=")
-    if not equals or exists(Path(choice)):
-        source = choice
-        name = bundled_name(source) or Path(source).resolve().name
-    elif not name or not source:
-        raise InputError(f"model: expected a name, a folder or NAME=FOLDER, found {choice!r}")
-    return ServedModel(name, load(source, device=device, dtype=dtype))
+def shortened(words: Iterable[str]) -> list[str]:
+    """Cut off what models do not read of words that are very long."""
+    return [
+        word if len(word) <= CHARACTERS_OF_WORD else word[:CHARACTERS_OF_WORD] for word in words
+    ]

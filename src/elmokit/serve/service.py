@@ -7,15 +7,19 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from elmokit.analysis.context_index import ContextIndex
 from elmokit.errors import InputError
-from elmokit.serve.batcher import Batcher
-from elmokit.serve.device_thread import DeviceThread
+from elmokit.serve.embedding import Wanted
+from elmokit.serve.lane import Lane
 from elmokit.serve.limits import Limits
 from elmokit.serve.metrics import Metrics
+from elmokit.serve.predicting import Predicting
 from elmokit.serve.problems import RequestError, shutting_down
 from elmokit.serve.request_body import ClientGoneError
+from elmokit.serve.searching import Searching
 from elmokit.serve.served_model import ServedModel
-from elmokit.serve.work import Work
+from elmokit.serve.work import Computation, Work
+from elmokit.tasks.predictor import Predictor
 from elmokit.version import __version__
 
 # Below this the event loop does small things itself: a thread would cost more.
@@ -27,46 +31,58 @@ Made = TypeVar("Made")
 
 
 class Service:
-    """The models of a server and the thread that computes with them."""
+    """The models of a server and the threads that compute with them."""
 
-    def __init__(self, models: Sequence[ServedModel], *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        *,
+        index: ContextIndex | None = None,
+        tasks: Mapping[str, Predictor] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         if not models:
             raise InputError("models: expected at least one, found none")
-        self.models = {model.name: model for model in models}
-        if len(self.models) < len(models):
-            names = [model.name for model in models]
-            double = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"model: expected different names, found {double!r} twice")
+        names = [model.name for model in models]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(
+                    f"model: expected different names, found {name!r} twice; NAME=FOLDER gives "
+                    "another"
+                )
+        self.models = dict(zip(names, models, strict=True))
         self.default = models[0]
+        self.searching = None if index is None else Searching(index)
+        self.tasks = {name: Predicting(one, name=name) for name, one in (tasks or {}).items()}
         self.limits = limits or Limits()
         self.metrics = Metrics()
         self.draining = False
-        self.accepted = 0
-        """Requests that were accepted and are not answered yet."""
-        self._batcher = Batcher(
-            batch_tokens=self.limits.batch_tokens,
-            queue_requests=self.limits.queue_requests,
-            queue_tokens=self.limits.queue_tokens,
-        )
-        self._thread = DeviceThread(
-            self._batcher, device=str(self.default.elmo.device), metrics=self.metrics
-        )
+        """Whether the server is about to end and takes no more requests."""
+        self._lanes: dict[str, Lane] = {}
+        for computation in self._computations():
+            if computation.device not in self._lanes:
+                self._lanes[computation.device] = Lane(
+                    computation.device, limits=self.limits, metrics=self.metrics
+                )
         self._helpers = ThreadPoolExecutor(HELPERS, thread_name_prefix="elmo helper")
-        self.metrics.watch_queue(
-            lambda: self._batcher.waiting_requests, lambda: self._batcher.waiting_tokens
-        )
+        self.metrics.watch_queues({name: lane.batcher for name, lane in self._lanes.items()})
         self.metrics.watch_words(self._word_counts)
 
     def start(self) -> None:
         """Prepare the models and begin to compute."""
-        for model in self.models.values():
+        for model in reversed(self.models.values()):  # so that the first is what counts
             model.prepare()
-        self._thread.start()
+            wanted = Wanted(model.layer_choice("average"))
+            self._lanes[model.embedding.device].measure(model.embedding, wanted)
+        for task in self.tasks.values():
+            task.prepare()
+        for lane in self._lanes.values():
+            lane.start()
 
     def stop(self) -> None:
-        """Finish what waits, and end the thread."""
-        self._batcher.close()
-        self._thread.join()
+        """Finish what waits, and end the threads."""
+        for lane in self._lanes.values():
+            lane.stop()
         self._helpers.shutdown()
 
     def model(self, values: Mapping[str, Any]) -> ServedModel:
@@ -87,12 +103,13 @@ class Service:
         """Give what the page asks first."""
         return {
             "model": self.default.name,
-            "neighbours": False,
-            "tasks": [],
+            "neighbours": self.searching is not None,
+            "tasks": list(self.tasks),
             "limits": {
                 "body_bytes": self.limits.body_bytes,
                 "inputs": self.limits.inputs,
                 "sentence_tokens": self.limits.sentence_tokens,
+                "request_tokens": self.limits.request_tokens,
                 "batch_tokens": self.limits.batch_tokens,
             },
             "version": __version__,
@@ -102,17 +119,15 @@ class Service:
         """Have work done and give the results of its parts; stops when the client leaves."""
         if self.draining:
             raise shutting_down()
-        try:
-            self._batcher.submit(work)
-        except RequestError as problem:
-            self.metrics.refused.labels(problem.code or "queue_full").inc()
-            raise
+        batcher = self._lanes[work.computation.device].batcher
+        batcher.submit(work)
         left = asyncio.ensure_future(_until_left(request))
         try:
-            await asyncio.wait({work.future, left}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {work.future, left}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if work.future.done():
                 return work.future.result()
-            waited = self._batcher.cancel(work)
+            waited = batcher.cancel(work)
             self.metrics.cancelled.labels("waiting" if waited else "computing").inc()
             raise ClientGoneError
         finally:
@@ -123,6 +138,12 @@ class Service:
         if small:
             return function()
         return await asyncio.get_running_loop().run_in_executor(self._helpers, function)
+
+    def _computations(self) -> list[Computation]:
+        found: list[Computation] = [model.embedding for model in self.models.values()]
+        if self.searching is not None:
+            found.append(self.searching)
+        return [*found, *self.tasks.values()]
 
     def _word_counts(self) -> dict[str, tuple[int, int]]:
         found = {}

@@ -21,6 +21,8 @@ class Computation(Protocol):
 
     name: str
     """How it is called in the metrics."""
+    device: str
+    """Where it computes."""
 
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
         """Begin to compute; the function that comes back gives a result for each part."""
@@ -40,8 +42,9 @@ class Work:
         "results",
         "taken",
         "unanswered",
-        "waiting_cost",
+        "waiting_tokens",
         "wants",
+        "weight",
     )
 
     def __init__(
@@ -64,7 +67,9 @@ class Work:
         self.taken = 0
         """Items that went into batches."""
         self.unanswered = len(items)
-        self.waiting_cost = sum(costs)
-        """Cost of the items that are not taken yet."""
+        self.waiting_tokens = sum(costs)
+        """Tokens of the items that are not taken yet."""
+        self.weight = 1.0
+        """What a token costs, in tokens that are embedded."""
         self.gone = False
         """Whether nobody waits for it any more."""

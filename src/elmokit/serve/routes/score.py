@@ -14,7 +14,6 @@ from elmokit.serve.fields import (
     text_inputs,
     tokenised,
 )
-from elmokit.serve.language import COST_OF_SCORING
 from elmokit.serve.problems import RequestError
 from elmokit.serve.request_body import json_object
 from elmokit.serve.served_model import ServedModel
@@ -35,8 +34,7 @@ async def score(request: Request, service: Service) -> Answer:
     small = sum(map(len, inputs)) < CHARACTERS_AT_ONCE
     sentences = await service.apart(lambda: tokenised(inputs, model, places=True), small=small)
     check_lengths(sentences.words, service.limits)
-    costs = [COST_OF_SCORING * cost for cost in sentences.costs]
-    work = Work(model.scoring[direction], sentences.words, costs)
+    work = Work(model.scoring[direction], sentences.words, sentences.costs)
     parts = await service.computed(request, work)
     scores = [scored for part in parts for scored in part]
     return await service.apart(lambda: _answer(scores, sentences, model.name), small=small)

@@ -9,17 +9,24 @@ from elmokit.errors import InputError
 from elmokit.lm.gap import Gap, find_gap
 from elmokit.lm.substitutes import DEFAULT_COUNT
 from elmokit.serve.answer import Answer, json_answer
-from elmokit.serve.fields import check_lengths, check_names, check_tokens, whole_number
-from elmokit.serve.language import COST_OF_SCORING, Filling
+from elmokit.serve.fields import (
+    check_characters,
+    check_lengths,
+    check_names,
+    check_tokens,
+    whole_number,
+)
+from elmokit.serve.language import Filling
 from elmokit.serve.problems import RequestError, problem_of_input, wrong_field
 from elmokit.serve.request_body import json_object
 from elmokit.serve.routes.score import check_language_model
-from elmokit.serve.served_model import ServedModel
+from elmokit.serve.served_model import ServedModel, shortened
 from elmokit.serve.service import CHARACTERS_AT_ONCE, Service
 from elmokit.serve.work import Work
 
 FIELDS = ("input", "model", "position", "count", "candidates")
 MOST_WORDS = 100
+MOST_CHARACTERS = 1000
 
 
 async def substitutes(request: Request, service: Service) -> Answer:
@@ -33,15 +40,17 @@ async def substitutes(request: Request, service: Service) -> Answer:
     count = whole_number(values, "count", default=default, most=MOST_WORDS)
     text = values["input"]
     if isinstance(text, list) and text:
+        check_lengths([text], service.limits)
         check_tokens(text, "input")
     elif not isinstance(text, str):
         raise wrong_field("input", "a string or a list of tokens")
+    check_characters([text] if isinstance(text, str) else text, service.limits)
     small = len(text) < CHARACTERS_AT_ONCE
     gap = await service.apart(lambda: _gap(text, values.get("position"), model), small=small)
     check_lengths([[*gap.left, *gap.right]], service.limits)
     filling = Filling(gap, count, _candidates(values.get("candidates"), model))
     _check_work(filling, service)
-    work = Work(model.substitution, [filling], [COST_OF_SCORING * filling.tokens])
+    work = Work(model.substitution, [filling], [filling.tokens])
     ((found,),) = await service.computed(request, work)
     return json_answer(
         {
@@ -66,7 +75,7 @@ def _gap(text: str | list[str], position: Any, model: ServedModel) -> Gap:
             gap = find_gap((words, position), tokenise=model.tokens)
     except InputError as error:
         raise problem_of_input(error) from None
-    left, right = model.shortened(gap.left), model.shortened(gap.right)
+    left, right = shortened(gap.left), shortened(gap.right)
     return Gap(tuple(left), tuple(right), gap.word)
 
 
@@ -76,6 +85,8 @@ def _candidates(value: Any, model: ServedModel) -> list[list[str]] | None:
     if not isinstance(value, list) or not 0 < len(value) <= MOST_WORDS:
         raise wrong_field("candidates", f"a list of 1 to {MOST_WORDS} strings")
     check_tokens(value, "candidates")
+    if max(map(len, value)) > MOST_CHARACTERS:
+        raise wrong_field("candidates", f"words of at most {MOST_CHARACTERS} characters")
     candidates = [model.words(one) for one in value]
     if not all(candidates):
         raise wrong_field("candidates", "strings that hold a word each")

@@ -1,6 +1,5 @@
 """POST /v1/tokens: a vector for each token, in the layers that are asked for."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,8 @@ from elmokit.serve.service import CHARACTERS_AT_ONCE, NUMBERS_AT_ONCE, Service
 from elmokit.serve.work import Work
 
 FIELDS = ("input", "model", "layers", "encoding_format")
+# Beyond any use, and far from where vectors become infinite.
+LARGEST_WEIGHT = 1e6
 # Bytes that a number takes in an answer, about.
 BYTES_OF_NUMBER = {"float": 12.0, "base64": 16 / 3, "npy": 4.0}
 
@@ -86,8 +87,11 @@ def _pieces(
 def _layer_choice(value: Any, model: ServedModel) -> LayerChoice:
     if value is None:
         value = "average"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        plain = all(isinstance(one, int | float) and not isinstance(one, bool) for one in value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # which JSON does not tell apart
+    if isinstance(value, list):
+        plain = len(value) == model.elmo.layer_count and all(map(_is_weight, value))
+        value = tuple(value)
     else:
         plain = isinstance(value, str | int) and not isinstance(value, bool)
     if not plain:
@@ -96,6 +100,11 @@ def _layer_choice(value: Any, model: ServedModel) -> LayerChoice:
         return model.layer_choice(value)
     except InputError as error:
         raise problem_of_input(error, param="layers") from None
+
+
+def _is_weight(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= LARGEST_WEIGHT
 
 
 def _wants_bytes(accept: str) -> bool:
