@@ -42,6 +42,10 @@ def command(
         int | None,
         typer.Option("--max-queue", help="Requests that may wait; more are answered 429."),
     ] = None,
+    max_queue_tokens: Annotated[
+        int | None,
+        typer.Option("--max-queue-tokens", help="Tokens that may wait; default: by speed."),
+    ] = None,
     max_inputs: Annotated[
         int | None, typer.Option("--max-inputs", help="Sentences of a request.")
     ] = None,
@@ -79,6 +83,7 @@ def command(
         dtype=dtype,
         batch_tokens=max_batch_tokens,
         queue_requests=max_queue,
+        queue_tokens=max_queue_tokens,
         inputs=max_inputs,
         sentence_tokens=max_sentence_tokens,
         body_bytes=max_body_bytes,

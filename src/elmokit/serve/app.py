@@ -9,8 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from elmokit.serve import schemas
 from elmokit.serve.answer import Answer, json_answer
 from elmokit.serve.body_limit import BodyLimit
+from elmokit.serve.description import (
+    PROBLEMS,
+    asked,
+    given,
+    openapi,
+    page_of,
+    path_parameter,
+    problem,
+)
 from elmokit.serve.frame import Frame
 from elmokit.serve.keys import KeyGuard
 from elmokit.serve.metrics import CONTENT_TYPE
@@ -29,27 +39,17 @@ from elmokit.version import __version__
 PUBLIC = ("/", "/livez", "/readyz")
 PUBLIC_PREFIX = "/page/"
 
-Handler = Callable[[Request, Service], Awaitable[Answer]]
+Handler = Callable[[Request, Service], Awaitable[Response]]
 
 
 def build_app(service: Service, *, keys: Iterable[bytes] = ()) -> ASGIApp:
     """Give the application; with ``keys`` every route but a few public ones asks for one."""
-    app = FastAPI(
-        title="elmokit",
-        version=__version__,
-        description="Contextual word vectors from bidirectional language models.",
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-    )
-    _add_posts(app, service)
-    _add_gets(app, service)
-    _add_page(app)
-    app.add_exception_handler(RequestError, _problem)
-    app.add_exception_handler(HTTPException, _status)
-    app.add_exception_handler(ClientGoneError, _client_gone)
     keys = tuple(keys)
-    framed: ASGIApp = BodyLimit(app, most=service.limits.body_bytes, metrics=service.metrics)
+    framed: ASGIApp = BodyLimit(
+        build_routes(service, keyed=bool(keys)),
+        most=service.limits.body_bytes,
+        metrics=service.metrics,
+    )
     if keys:
         framed = KeyGuard(
             framed,
@@ -61,67 +61,126 @@ def build_app(service: Service, *, keys: Iterable[bytes] = ()) -> ASGIApp:
     return Frame(framed, service=service)
 
 
+def build_routes(service: Service, *, keyed: bool) -> FastAPI:
+    """Give the routes alone."""
+    app = FastAPI(
+        title="elmokit",
+        version=__version__,
+        description="Contextual word vectors from bidirectional language models.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.openapi = lambda: openapi(app, keyed=keyed)  # type: ignore[method-assign]
+    _add_posts(app, service)
+    _add_models(app, service)
+    _add_health(app, service)
+    _add_pages(app)
+
+    async def refused(request: Request, error: Any) -> Response:
+        service.metrics.refused.labels(error.reason).inc()
+        return error.answer()  # type: ignore[no-any-return]
+
+    app.add_exception_handler(RequestError, refused)
+    app.add_exception_handler(HTTPException, _status)
+    app.add_exception_handler(ClientGoneError, _client_gone)
+    return app
+
+
 def _add_posts(app: FastAPI, service: Service) -> None:
-    handlers: dict[str, Handler] = {
-        "/v1/embeddings": embeddings,
-        "/v1/tokens": tokens,
-        "/v1/score": score,
-        "/v1/substitutes": substitutes,
-    }
-    handlers["/v1/neighbours"] = neighbours
-    handlers["/v1/tasks/{name}"] = task
-    for path, handler in handlers.items():
-        _add_post(app, service, path, handler)
+    bodies = schemas.RequestSchemas(service)
+    problems: dict[int | str, Any] = {status: problem(text) for status, text in PROBLEMS.items()}
+
+    def add(path: str, handler: Handler, body: Any, answer: Any, **more: Any) -> None:
+        async def endpoint(request: Request) -> Response:
+            return await handler(request, service)
+
+        extra = {**asked(body), **more.pop("extra", {})}
+        app.add_api_route(
+            path,
+            endpoint,
+            methods=["POST"],
+            description=handler.__doc__,
+            operation_id=handler.__name__,
+            summary=handler.__name__,
+            responses={**problems, **answer},
+            openapi_extra=extra,
+            **more,
+        )
+
+    add("/v1/embeddings", embeddings, bodies.embeddings, given(schemas.EMBEDDINGS))
+    add("/v1/tokens", tokens, bodies.tokens, given(schemas.TOKENS, bytes_too=True))
+    add("/v1/score", score, bodies.score, given(schemas.SCORES))
+    add("/v1/substitutes", substitutes, bodies.substitutes, given(schemas.SUBSTITUTES))
+    add(
+        "/v1/neighbours",
+        neighbours,
+        bodies.neighbours,
+        given(schemas.NEIGHBOURS),
+        include_in_schema=service.searching is not None,
+    )
+    add(
+        "/v1/tasks/{name}",
+        task,
+        bodies.task,
+        given(schemas.ANSWERS),
+        extra=path_parameter("name", list(service.tasks)),
+        include_in_schema=bool(service.tasks),
+    )
 
 
-def _add_post(app: FastAPI, service: Service, path: str, handler: Handler) -> None:
-    async def endpoint(request: Request) -> Response:
-        return await handler(request, service)
-
-    app.add_api_route(path, endpoint, methods=["POST"], response_model=None, name=path)
-
-
-def _add_gets(app: FastAPI, service: Service) -> None:
-    @app.get("/v1/models")
+def _add_models(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/models", responses=given(schemas.MODELS))
     async def models() -> Response:
+        """Which models are loaded."""
         data = [model.facts() for model in service.models.values()]
         return json_answer({"object": "list", "data": data})
 
-    @app.get("/v1/models/{name:path}")
-    async def model(name: str) -> Response:
-        return json_answer(service.model({"model": name}).facts())
+    @app.get(
+        "/v1/models/{name}",
+        responses=given(schemas.MODEL, s404=PROBLEMS[404]),
+        openapi_extra=path_parameter("name", list(service.models)),
+    )
+    async def model(request: Request) -> Response:
+        """One of the models."""
+        return json_answer(service.model({"model": request.path_params["name"]}).facts())
 
-    @app.get("/v1/capabilities")
+    @app.get("/v1/capabilities", responses=given(schemas.CAPABILITIES))
     async def capabilities() -> Response:
+        """What this server can do, and how much it takes on."""
         return json_answer(service.capabilities())
 
-    @app.get("/livez")
+
+def _add_health(app: FastAPI, service: Service) -> None:
+    @app.get("/livez", responses=given(schemas.STATUS))
     async def livez() -> Response:
+        """Whether the process runs."""
         return json_answer({"status": "ok"})
 
-    @app.get("/readyz")
+    @app.get("/readyz", responses={**given(schemas.STATUS), 503: {"description": PROBLEMS[503]}})
     async def readyz() -> Response:
+        """Whether requests are taken."""
         if service.draining:
             return json_answer({"status": "shutting down"}, status=503)
         return json_answer({"status": "ok"})
 
-    @app.get("/metrics")
+    @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
         return Answer([service.metrics.text()], media_type=CONTENT_TYPE)
 
 
-def _add_page(app: FastAPI) -> None:
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return page_of(app.openapi())
+
     @app.get("/", include_in_schema=False)
     async def front(request: Request) -> Response:
         return page_file(request, FRONT)
 
     @app.get("/page/{name}", include_in_schema=False)
-    async def file(request: Request, name: str) -> Response:
-        return page_file(request, name)
-
-
-async def _problem(request: Request, error: Any) -> Response:
-    return error.answer()  # type: ignore[no-any-return]
+    async def file(request: Request) -> Response:
+        return page_file(request, request.path_params["name"])
 
 
 async def _status(request: Request, error: Any) -> Response:

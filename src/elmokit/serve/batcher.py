@@ -13,10 +13,10 @@ from elmokit.serve.pace import Pace
 from elmokit.serve.problems import queue_is_full, shutting_down
 from elmokit.serve.work import Computation, Part, Work
 
-# A request takes at most this part of a batch while others wait.
-SHARE_OF_BATCH = 4
+# A request takes this part of a batch at a time, then it is the others' turn.
+SHARE_OF_BATCH = 16
 # A long request counts for no more than this part of what may wait, since it is served by turns.
-SHARE_OF_QUEUE = 2
+SHARE_OF_QUEUE = 4
 
 
 class Share(NamedTuple):
@@ -40,10 +40,13 @@ class Share(NamedTuple):
 class Batcher:
     """A bounded queue between the event loop, which fills it, and one thread, which empties it."""
 
-    def __init__(self, *, batch_tokens: int, queue_requests: int, queue_tokens: int) -> None:
+    def __init__(
+        self, *, batch_tokens: int, queue_requests: int, queue_tokens: int | None = None
+    ) -> None:
         self._batch_tokens = batch_tokens
         self._queue_requests = queue_requests
-        self._queue_tokens = queue_tokens
+        self.queue_tokens = queue_tokens or batch_tokens
+        """What the line may cost, in tokens that are embedded."""
         self._line: deque[Work] = deque()
         self._counted = 0.0  # cost of the line, as far as it counts
         self._closed = False
@@ -68,7 +71,7 @@ class Batcher:
                 raise shutting_down()
             work.weight = self.pace.weight(work.computation)
             counted = self._counted + self._count(work)
-            if len(self._line) >= self._queue_requests or counted > self._queue_tokens:
+            if len(self._line) >= self._queue_requests or counted > self.queue_tokens:
                 raise queue_is_full(self.pace.seconds(self._counted))
             self._line.append(work)
             self._counted = counted
@@ -144,4 +147,4 @@ class Batcher:
         return used
 
     def _count(self, work: Work) -> float:
-        return min(work.waiting_tokens * work.weight, self._queue_tokens / SHARE_OF_QUEUE)
+        return min(work.waiting_tokens * work.weight, self.queue_tokens / SHARE_OF_QUEUE)

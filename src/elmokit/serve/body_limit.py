@@ -26,7 +26,9 @@ class BodyLimit:
         length = _announced_length(scope)
         if length is not None and length > self._most:
             close = length > READ_TO_THE_END * self._most
-            await self._refusal(close=close).answer()(scope, receive, send)
+            refusal = self._refusal(close=close)
+            self._metrics.refused.labels(refusal.reason).inc()
+            await refusal.answer()(scope, receive, send)
             return
         read = 0
 
@@ -41,7 +43,6 @@ class BodyLimit:
         await self._app(scope, counted, send)
 
     def _refusal(self, *, close: bool) -> RequestError:
-        self._metrics.refused.labels("body_too_large").inc()
         return RequestError(
             413,
             f"the body: expected at most {self._most} bytes",

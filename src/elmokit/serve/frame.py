@@ -41,7 +41,9 @@ class Frame:
         metrics.in_flight.inc()
         try:
             if self._service.draining and scope["path"] not in WATCHED:
-                await shutting_down().answer()(scope, receive, watched)
+                refusal = shutting_down()
+                metrics.refused.labels(refusal.reason).inc()
+                await refusal.answer()(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
         except TimeoutError:

@@ -57,13 +57,13 @@ class KeyGuard:
         if scope["type"] == "lifespan" or self._is_public(scope["path"]) or self._has_key(scope):
             await self._app(scope, receive, send)
             return
-        self._metrics.refused.labels("key").inc()
         problem = RequestError(
             401,
             "Authorization: expected 'Bearer' and a key that this server knows",
             code="invalid_api_key",
             headers={"WWW-Authenticate": "Bearer"},
         )
+        self._metrics.refused.labels(problem.reason).inc()
         await problem.answer()(scope, receive, send)
 
     def _is_public(self, path: str) -> bool:

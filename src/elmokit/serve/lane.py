@@ -1,4 +1,4 @@
-"""A device with its queue and its thread."""
+"""A device with its queue and its thread, and how long the line may be there."""
 
 import time
 
@@ -9,9 +9,15 @@ from elmokit.serve.limits import MARKS, Limits
 from elmokit.serve.metrics import Metrics
 from elmokit.serve.work import Part
 
-# As many tokens as it takes to see what a large batch would cost.
-SHARE_OF_BATCH = 4
-SENTENCE = ("So", "long", "is", "a", "sentence", "that", "people", "write", "to", "others", ".")
+SENTENCE = ["Most", "sentences", "that", "people", "write", "are", "about", "as", "long", "."]
+# Tokens of the batch that shows how fast a device is, as a part of the largest.
+SHARE_OF_BATCH = 8
+TIMES = 2
+# A batch costs so much for itself and so much for each of its tokens. A line with tokens for this
+# many times the former makes batches that lose little by it; a longer one makes people wait, and
+# wins nothing more.
+LINE_PER_BATCH = 6.0
+SHORTEST_LINE, LONGEST_LINE = 1 / 8, 2.0
 
 
 class Lane:
@@ -27,14 +33,18 @@ class Lane:
         self._thread = DeviceThread(self.batcher, device=device, metrics=metrics)
 
     def measure(self, embedding: Embedding, wanted: Wanted) -> None:
-        """See how fast the device embeds, before anybody waits."""
+        """See how fast the device embeds, and settle how much may wait."""
         cost = len(SENTENCE) + MARKS
-        count = max(1, self._limits.batch_tokens // SHARE_OF_BATCH // cost)
-        part = Part(wanted, [list(SENTENCE)] * count)
-        embedding.begin([part])()
-        since = time.perf_counter()
-        embedding.begin([part])()
-        self.batcher.pace.learn_reference(embedding, cost * count, time.perf_counter() - since)
+        count = max(2, self._limits.batch_tokens // SHARE_OF_BATCH // cost)
+        lone, many = (_seconds(embedding, wanted, rows) for rows in (1, count))
+        self.batcher.pace.learn_reference(embedding, count * cost, many)
+        if self._limits.queue_tokens is None:
+            per_token = max(many - lone, 0.0) / ((count - 1) * cost)
+            per_batch = max(lone - cost * per_token, 0.0)
+            most = LONGEST_LINE * self._limits.batch_tokens
+            least = SHORTEST_LINE * self._limits.batch_tokens
+            wanted_line = LINE_PER_BATCH * per_batch / per_token if per_token else most
+            self.batcher.queue_tokens = round(min(max(wanted_line, least), most))
 
     def start(self) -> None:
         """Begin to compute."""
@@ -44,3 +54,14 @@ class Lane:
         """Finish what waits, and end the thread."""
         self.batcher.close()
         self._thread.join()
+
+
+def _seconds(embedding: Embedding, wanted: Wanted, rows: int) -> float:
+    """Give the least time that so many sentences take: others may use the machine too."""
+    part = Part(wanted, [SENTENCE] * rows)
+    found = []
+    for _ in range(TIMES):
+        since = time.perf_counter()
+        embedding.begin([part])()
+        found.append(time.perf_counter() - since)
+    return min(found)

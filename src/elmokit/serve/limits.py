@@ -27,8 +27,9 @@ class Limits:
     """Tokens that are computed together."""
     queue_requests: int = 512
     """Requests that wait; more are answered 429."""
-    queue_tokens: int = 8192
-    """Tokens that wait; more are answered 429, so that nobody waits for long."""
+    queue_tokens: int | None = None
+    """Tokens that wait; more are answered 429, so that nobody waits for long. None: as many as the
+    device's speed suggests."""
 
     @property
     def sentence_characters(self) -> int:
@@ -38,6 +39,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InputError(f"{field.name}: expected a whole number above 0, found {value!r}")
         if self.sentence_tokens + MARKS > self.batch_tokens:

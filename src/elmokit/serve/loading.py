@@ -6,7 +6,7 @@ from pathlib import Path
 from elmokit.analysis.context_index import ContextIndex
 from elmokit.analysis.corpus_sentences import is_demo
 from elmokit.analysis.demo_index import demo_index
-from elmokit.embed.batching import check_batch_tokens
+from elmokit.embed.batching import batch_tokens_of, check_batch_tokens
 from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.embed.load import load
 from elmokit.errors import InputError
@@ -17,13 +17,6 @@ from elmokit.serve.served_model import ServedModel
 from elmokit.serve.service import Service
 from elmokit.tasks.predictor import Predictor
 from elmokit.tasks.predictor import load as load_task
-
-# Tokens computed at once. Less than what bulk work takes at a time: whoever comes in the middle
-# of a batch waits for its end.
-BATCH_TOKENS_OF_CPU = 4096
-BATCH_TOKENS_OF_GPU = 16384
-# So many batches may wait.
-BATCHES_IN_LINE = 2
 
 
 def loaded_service(
@@ -44,15 +37,10 @@ def loaded_service(
     check_batch_tokens(batch_tokens)
     loaded = [loaded_model(one, device=device, dtype=dtype) for one in models or [DEFAULT_NAME]]
     if batch_tokens is None:
-        on_gpu = loaded[0].elmo.device.type == "cuda"
-        batch_tokens = BATCH_TOKENS_OF_GPU if on_gpu else BATCH_TOKENS_OF_CPU
+        batch_tokens = batch_tokens_of(loaded[0].elmo.device.type)
     chosen = {name: value for name, value in limits.items() if value is not None}
     longest = min(Limits.sentence_tokens, batch_tokens - MARKS)
-    chosen = {
-        "sentence_tokens": max(1, longest),
-        "queue_tokens": BATCHES_IN_LINE * batch_tokens,
-        **chosen,
-    }
+    chosen = {"sentence_tokens": max(1, longest), **chosen}
     return Service(
         loaded,
         index=None if index is None else loaded_index(index, loaded),

@@ -13,7 +13,7 @@ MEMORY = 0.8
 FIRST_GUESS = 3.0
 LEAST, MOST = 0.1, 10_000.0
 # Smaller batches say little about how fast embedding is.
-SHARE_OF_BATCH = 4
+SHARE_OF_BATCH = 8
 
 
 class Pace:

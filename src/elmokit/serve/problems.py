@@ -38,6 +38,11 @@ class RequestError(Exception):
         self.code = code
         self.headers = headers or {}
 
+    @property
+    def reason(self) -> str:
+        """Why, in a word, for the metrics."""
+        return self.code or f"status {self.status}"
+
     def answer(self) -> Answer:
         """Give what is sent."""
         return json_answer(problem_facts(self), status=self.status, headers=self.headers)

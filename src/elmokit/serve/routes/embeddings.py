@@ -26,7 +26,7 @@ FIELDS = ("input", "model", "encoding_format", "dimensions", "user")
 
 
 async def embeddings(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Give a vector for each sentence, as OpenAI's clients ask for it."""
     values = await json_object(request)
     check_names(values, FIELDS)
     model = service.model(values)

@@ -17,7 +17,7 @@ DEFAULT_COUNT, MOST_NEIGHBOURS = 10, 100
 
 
 async def neighbours(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Find where a word of a sentence is used alike, in the index that is loaded."""
     searching = service.searching
     if searching is None:
         raise RequestError(

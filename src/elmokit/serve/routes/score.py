@@ -24,7 +24,7 @@ FIELDS = ("input", "model", "direction")
 
 
 async def score(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Say how likely sentences are, and each of their tokens, in both directions."""
     values = await json_object(request)
     check_names(values, FIELDS)
     model = service.model(values)

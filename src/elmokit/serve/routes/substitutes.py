@@ -30,7 +30,7 @@ MOST_CHARACTERS = 1000
 
 
 async def substitutes(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Give the words that fit a place in a sentence, judged from both sides."""
     values = await json_object(request)
     check_names(values, FIELDS)
     model = service.model(values)

@@ -16,7 +16,7 @@ TOKENS_AT_ONCE = 4096
 
 
 async def task(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Give what a task's model answers."""
     name = request.path_params["name"]
     predicting = service.tasks.get(name)
     if predicting is None:

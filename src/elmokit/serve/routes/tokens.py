@@ -35,7 +35,7 @@ BYTES_OF_NUMBER = {"float": 12.0, "base64": 16 / 3, "npy": 4.0}
 
 
 async def tokens(request: Request, service: Service) -> Answer:
-    """Answer a request."""
+    """Give a vector for each token, in the layers that are asked for; as bytes, a .npy file."""
     values = await json_object(request)
     check_names(values, FIELDS)
     model = service.model(values)
