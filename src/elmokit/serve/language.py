@@ -44,11 +44,15 @@ class Filling(NamedTuple):
     """How many words of the vocabulary are given."""
     candidates: list[list[str]] | None
     """Tokenised words to compare; None for those of the vocabulary that fit best."""
+    rescore: bool = True
+    """Whether the best of the vocabulary are put into the sentence, which is scored as a whole."""
 
     @property
     def tokens(self) -> int:
         """Tokens that are scored for it."""
         around = len(self.gap.left) + len(self.gap.right) + MARKS
+        if self.candidates is None and not self.rescore:
+            return around
         if self.candidates is None:
             return around + max(self.most, SHORTLIST) * (around + 1)
         return sum(around + len(candidate) for candidate in self.candidates)
@@ -71,7 +75,7 @@ class Substitution:
     def _filled(self, item: Filling) -> list[Substitute]:
         model, start = self._elmo.language_model, _start(self._elmo)
         if item.candidates is None:
-            return substitutes(model, item.gap, count=item.most, start=start)
+            return substitutes(model, item.gap, count=item.most, rescore=item.rescore, start=start)
         return fill(model, item.gap, item.candidates, start=start)
 
 

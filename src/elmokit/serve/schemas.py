@@ -160,7 +160,7 @@ SUBSTITUTES = record(
                     "probability": NUMBER,
                     "forward_log_probability": NUMBER,
                     "backward_log_probability": NUMBER,
-                    "log_probability": NUMBER,
+                    "log_probability": NUMBER_OR_NULL,
                     "unknown": {"type": "boolean"},
                 }
             )
@@ -241,12 +241,13 @@ class RequestSchemas:
                 "model": model,
                 "position": PLACE,
                 "count": _count(MOST_WORDS),
+                "rescore": {"type": ["boolean", "null"]},
                 "candidates": {
                     **array(word, minItems=1, maxItems=MOST_WORDS),
                     "type": ["array", "null"],
                 },
             },
-            optional=("model", "position", "count", "candidates"),
+            optional=("model", "position", "count", "candidates", "rescore"),
         )
         named = () if service.searching is None else (service.searching.model,)
         self.neighbours = record(

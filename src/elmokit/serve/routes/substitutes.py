@@ -24,7 +24,7 @@ from elmokit.serve.served_model import ServedModel, shortened
 from elmokit.serve.service import CHARACTERS_AT_ONCE, Service
 from elmokit.serve.work import Work
 
-FIELDS = ("input", "model", "position", "count", "candidates")
+FIELDS = ("input", "model", "position", "count", "candidates", "rescore")
 MOST_WORDS = 100
 MOST_CHARACTERS = 1000
 
@@ -48,7 +48,8 @@ async def substitutes(request: Request, service: Service) -> Answer:
     small = len(text) < CHARACTERS_AT_ONCE
     gap = await service.apart(lambda: _gap(text, values.get("position"), model), small=small)
     check_lengths([[*gap.left, *gap.right]], service.limits)
-    filling = Filling(gap, count, _candidates(values.get("candidates"), model))
+    candidates = _candidates(values.get("candidates"), model)
+    filling = Filling(gap, count, candidates, _rescore(values.get("rescore")))
     _check_work(filling, service)
     work = Work(model.substitution, [filling], [filling.tokens])
     ((found,),) = await service.computed(request, work)
@@ -91,6 +92,12 @@ def _candidates(value: Any, model: ServedModel) -> list[list[str]] | None:
     if not all(candidates):
         raise wrong_field("candidates", "strings that hold a word each")
     return candidates
+
+
+def _rescore(value: Any) -> bool:
+    if not isinstance(value, bool | None):
+        raise wrong_field("rescore", "true or false")
+    return value is not False
 
 
 def _check_work(filling: Filling, service: Service) -> None:
