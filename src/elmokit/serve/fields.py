@@ -154,6 +154,13 @@ def whole_number(
     return value
 
 
+def position_in(values: Mapping[str, Any], tokens: Sequence[str]) -> int:
+    """Give the place of a token that a request names."""
+    if not tokens:
+        raise wrong_field("input", "a sentence of at least one token")
+    return whole_number(values, "position", default=0, least=0, most=len(tokens) - 1)
+
+
 def _leaves(value: list[Any]) -> Iterable[Any]:
     for one in value:
         if isinstance(one, list):

@@ -252,11 +252,12 @@ class RequestSchemas:
         named = () if service.searching is None else (service.searching.model,)
         self.neighbours = record(
             {
-                "input": {**raw, "pattern": r"\*[^*\s]([^*]*[^*\s])?\*"},
+                "input": either(raw, array(token, minItems=1, maxItems=limits.sentence_tokens)),
                 "model": choice(*named),
+                "position": PLACE,
                 "count": _count(MOST_NEIGHBOURS),
             },
-            optional=("model", "count"),
+            optional=("model", "position", "count"),
         )
         one: Schema = {"type": ["string", "object"]}
         self.task = record(

@@ -37,6 +37,10 @@ class Searching:
         """Find the ``*marked*`` word of a sentence."""
         return self._index.marked_word(text)
 
+    def tokens(self, text: str) -> list[str]:
+        """Cut a sentence into tokens as the index was."""
+        return [token.text for token in self._tokenise(text)]
+
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
         """See `Computation`."""
         asked: list[Search] = [item for part in parts for item in part.items]

@@ -1,5 +1,6 @@
 """POST /v1/substitutes: the words that fit a place in a sentence, judged from both sides."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +15,7 @@ from elmokit.serve.fields import (
     check_lengths,
     check_names,
     check_tokens,
+    position_in,
     whole_number,
 )
 from elmokit.serve.language import Filling
@@ -46,7 +48,7 @@ async def substitutes(request: Request, service: Service) -> Answer:
         raise wrong_field("input", "a string or a list of tokens")
     check_characters([text] if isinstance(text, str) else text, service.limits)
     small = len(text) < CHARACTERS_AT_ONCE
-    gap = await service.apart(lambda: _gap(text, values.get("position"), model), small=small)
+    gap = await service.apart(lambda: _gap(text, values, model), small=small)
     check_lengths([[*gap.left, *gap.right]], service.limits)
     candidates = _candidates(values.get("candidates"), model)
     filling = Filling(gap, count, candidates, _rescore(values.get("rescore")))
@@ -63,17 +65,13 @@ async def substitutes(request: Request, service: Service) -> Answer:
     )
 
 
-def _gap(text: str | list[str], position: Any, model: ServedModel) -> Gap:
+def _gap(text: str | list[str], values: Mapping[str, Any], model: ServedModel) -> Gap:
     try:
-        if position is None:
+        if values.get("position") is None:
             gap = find_gap(text, tokenise=model.tokens)
         else:
             words = model.words(text) if isinstance(text, str) else text
-            if not isinstance(position, int) or isinstance(position, bool):
-                raise wrong_field("position", "the place of a token, counted from 0")
-            if not 0 <= position < len(words):
-                raise wrong_field("position", f"the place of one of {len(words)} tokens")
-            gap = find_gap((words, position), tokenise=model.tokens)
+            gap = find_gap((words, position_in(values, words)), tokenise=model.tokens)
     except InputError as error:
         raise problem_of_input(error) from None
     left, right = shortened(gap.left), shortened(gap.right)
