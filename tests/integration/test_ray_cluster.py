@@ -119,7 +119,10 @@ def ray_folder() -> Iterator[str]:
 
 
 @pytest.fixture
-def own_folder() -> Iterator[str]:
+def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Nothing in the way of what users get."""
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
     with ray_folder() as folder:
         yield folder
 

@@ -100,7 +100,8 @@ def _connect(ray: Any, address: str, object_bytes: int) -> None:
                 **(alone if address == LOCAL else {}),
             )
         except (ConnectionError, ImportError, ValueError, RuntimeError) as error:
-            what = "this machine belongs to no cluster" if address == RUNNING else str(error)
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            what = "this machine belongs to no cluster" if address == RUNNING else reason
             raise _no_connection(address, what) from error
 
 
@@ -115,19 +116,23 @@ def _no_connection(address: str, why: str) -> InputError:
 @cache
 def _secret() -> dict[str, str]:
     """Make a password for clusters of this process, so that Ray writes none to the home folder."""
-    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    return {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 @contextmanager
 def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    """Set variables that nobody has set, for as long as Ray may read them."""
-    added = {name: value for name, value in wanted.items() if name not in os.environ}
-    os.environ.update(added)
+    """Set variables that nobody has set, for as long as Ray may read them; then take them out.
+
+    Ray adds some of its own.
+    """
+    before = set(os.environ)
+    os.environ.update({name: value for name, value in wanted.items() if name not in before})
     try:
         yield
     finally:
-        for name in added:
-            os.environ.pop(name, None)
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            if name not in before:
+                del os.environ[name]
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeRay:
-    """Notes what Ray would see, and does what it does to SIGTERM."""
+    """Notes what Ray would see, and does what it does to the process."""
 
     def __init__(self, *, connected: bool = False, failure: Exception | None = None) -> None:
         self.connected = connected
@@ -60,6 +60,7 @@ class FakeRay:
         os.write(2, b"Ray talks\n")
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.seen = arguments
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
         self.environment = {name: value for name, value in os.environ.items() if "RAY" in name}
         if self.failure is not None:
             raise self.failure
@@ -89,14 +90,14 @@ def test_the_process_is_left_as_it_was(fake: FakeRay, capfd: pytest.CaptureFixtu
     assert fake.seen["object_store_memory"] == 2**31
     assert fake.seen["include_dashboard"] is False
     assert fake.environment["RAY_USAGE_STATS_ENABLED"] == "0"
-    assert fake.environment["RAY_AUTH_MODE"] == "token"
     assert len(fake.environment["RAY_AUTH_TOKEN"]) == 64
 
 
 def test_wishes_of_the_user_count(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of the user")
     with ray_session("local", object_bytes=0):
-        assert fake.environment["RAY_AUTH_MODE"] == "disabled"
+        assert fake.environment["RAY_AUTH_TOKEN"] == "of the user"
+    assert os.environ["RAY_AUTH_TOKEN"] == "of the user"
 
 
 def test_a_connection_of_the_program_is_used(fake: FakeRay) -> None:
@@ -107,7 +108,9 @@ def test_a_connection_of_the_program_is_used(fake: FakeRay) -> None:
     assert fake.seen == {}
 
 
-@pytest.mark.parametrize("failure", [ConnectionError("no\nway"), RuntimeError("no way")])
+@pytest.mark.parametrize(
+    "failure", [ConnectionError("no way\nand a page more"), RuntimeError("no way")]
+)
 def test_no_cluster(fake: FakeRay, failure: Exception) -> None:
     fake.failure = failure
     answer = signal.getsignal(signal.SIGTERM)
