@@ -56,14 +56,20 @@ class DeviceThread(threading.Thread):
         try:
             return _Begun(batch, _computation(batch).begin([one.part for one in batch]), since)
         except Exception as error:
-            self._one_by_one(batch, error)
-            return None
+            failure = error
+        # Outside of the handler, so that what fails next is not reported together with this.
+        self._one_by_one(batch, failure)
+        return None
 
     def _finish(self, begun: _Begun) -> None:
+        failure: Exception | None = None
+        results: list[Any] = []
         try:
             results = begun.wait()
         except Exception as error:
-            self._one_by_one(begun.batch, error)
+            failure = error
+        if failure is not None:
+            self._one_by_one(begun.batch, failure)
             return
         now = time.perf_counter()
         seconds = now - max(begun.since, self._free_since)

@@ -107,7 +107,7 @@ def problem_of_input(error: InputError, *, param: str = "input") -> RequestError
     expected, found, _ = str(error).partition(", found ")
     if not found:
         expected = "expected something else here; see the route's description"
+    # Some messages begin with the library's name for the field.
     _, colon, rest = expected.partition(": expected ")
-    return RequestError(
-        422, f"{param}: expected {rest}" if colon else f"{param}: {expected}", param=param
-    )
+    said = f"expected {rest}" if colon else expected.removeprefix(f"{param}: ")
+    return RequestError(422, f"{param}: {said}", param=param)
