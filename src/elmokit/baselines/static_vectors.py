@@ -10,7 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.errors import InputError
-from elmokit.formats.word_vectors import read_word_vectors, write_word_vectors
+from elmokit.formats.word2vec_files import (
+    is_binary,
+    read_binary_word_vectors,
+    writing_word_vectors,
+)
+from elmokit.formats.word_vectors import read_word_vectors
 
 Vectors = npt.NDArray[np.float32]
 Similar = list[tuple[str, float]]
@@ -39,15 +44,17 @@ class StaticVectors:
     def load(
         cls, file: str | Path, *, limit: int | None = None, wanted: Sequence[str] = ()
     ) -> "StaticVectors":
-        """Read a text file of word2vec, GloVe or fastText; see `read_word_vectors`."""
-        words, vectors = read_word_vectors(file, limit=limit, wanted=frozenset(wanted))
+        """Read a file of word2vec (binary: ``.bin``), GloVe or fastText, as `read_word_vectors`."""
+        read = read_binary_word_vectors if is_binary(file) else read_word_vectors
+        words, vectors = read(file, limit=limit, wanted=frozenset(wanted))
         if not words:
             raise InputError(f"{file}: holds none of the wanted words")
         return cls(words, vectors)
 
     def save(self, file: str | Path) -> None:
-        """Write the vectors as text with word2vec's first line, packed if the name says so."""
-        write_word_vectors(file, self.words, self.vectors)
+        """Write word2vec's format, binary if the name ends in ``.bin``, packed if it says so."""
+        with writing_word_vectors(file, count=len(self), dim=self.dim) as write:
+            write(self.words, self.vectors)
 
     def __len__(self) -> int:
         return len(self.words)

@@ -16,6 +16,7 @@ from elmokit.cli.options import (
     OptionsFile,
     TokenEmbeddingFile,
     VocabularyFile,
+    layers_named,
     print_json,
 )
 
@@ -138,7 +139,7 @@ def command(
         start=checked_start(start),
     )
     elmo.state = state
-    chosen = _layers(layers)
+    chosen = layers_named(layers)
     if not into_folder:
         summary = embed_file(
             elmo,
@@ -267,11 +268,3 @@ def _check_ray(
         raise InputError(
             f"--workers: with --ray the actors share the work; use --concurrency {workers}"
         )
-
-
-def _layers(text: str) -> str | int | list[float]:
-    """Read the value of --layers; what is no number is left for the library to judge."""
-    try:
-        return [float(weight) for weight in text.split(",")] if "," in text else int(text)
-    except ValueError:
-        return text

@@ -2,7 +2,7 @@
 
 import typer
 
-from elmokit.cli import export_onnx
+from elmokit.cli import export_onnx, export_vectors
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -18,3 +18,4 @@ def _export(context: typer.Context) -> None:
 
 
 app.command("onnx")(export_onnx.command)
+app.command("vectors")(export_vectors.command)

@@ -12,6 +12,7 @@ from elmokit.cli.options import (
     OptionsFile,
     TokenEmbeddingFile,
     VocabularyFile,
+    layers_named,
     print_json,
 )
 
@@ -52,7 +53,7 @@ def command(
         device="cpu",
         start=checked_start(start),
     )
-    chosen = _layers(layers)
+    chosen = layers_named(layers)
     summary = export_onnx(elmo, output, layers=chosen, overwrite=overwrite)
     difference = None
     if check:
@@ -72,11 +73,3 @@ def command(
         print(f"onnxruntime agrees with elmokit to {difference:.1e}")
     elif check:
         print("not checked: onnxruntime is not installed")
-
-
-def _layers(text: str) -> str | int | list[float]:
-    """Read the value of --layers; what is no number is left for the library to judge."""
-    try:
-        return [float(weight) for weight in text.split(",")] if "," in text else int(text)
-    except ValueError:
-        return text

@@ -12,6 +12,7 @@ from elmokit.cli.options import (
     OptionsFile,
     TokenEmbeddingFile,
     VocabularyFile,
+    layers_named,
     print_json,
 )
 
@@ -101,7 +102,7 @@ def command(
             elmo,
             corpus,
             output,
-            layers=_layers(layers or "average"),
+            layers=layers_named(layers or "average"),
             min_count=min_count,
             most=most,
             tokenised=tokenised,
@@ -115,7 +116,7 @@ def command(
             elmo,
             [word for word in found if word][:most],
             output,
-            layers=_layers(layers or "0"),
+            layers=layers_named(layers or "0"),
             overwrite=overwrite,
             progress=not as_json,
         )
@@ -127,11 +128,3 @@ def command(
         f"{summary.output}: {summary.words:,} words x {summary.dim}{contexts}, "
         f"{summary.seconds:.1f} s"
     )
-
-
-def _layers(text: str) -> str | int | list[float]:
-    """Read the value of --layers; what is no number is left for the library to judge."""
-    try:
-        return [float(weight) for weight in text.split(",")] if "," in text else int(text)
-    except ValueError:
-        return text

@@ -47,3 +47,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 def print_json(facts: dict[str, Any]) -> None:
     """Print one object for scripts."""
     print(json.dumps(facts, ensure_ascii=False))
+
+
+def layers_named(text: str) -> str | int | list[float]:
+    """Read the value of --layers; what is no number is left for the library to judge."""
+    try:
+        return [float(weight) for weight in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        return text

@@ -2,6 +2,8 @@
 
 import hashlib
 
+import torch
+
 from elmokit.embed.elmo import Elmo
 
 
@@ -10,5 +12,5 @@ def elmo_identity(elmo: Elmo) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(elmo.bilm.state_dict().items()):
         digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
     return digest.hexdigest()

@@ -7,16 +7,16 @@ each; GloVe does not.
 V words, D size of a vector
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from elmokit.archives import ArchiveError, packing, unpacked
+from elmokit.archives import ArchiveError, unpacked
 from elmokit.errors import FormatError, InputError
-from elmokit.files import looks_like, open_input, replacing_file
+from elmokit.files import looks_like, open_input
 
 
 class WordVectors(NamedTuple):
@@ -68,30 +68,6 @@ def read_word_vectors(
         raise FormatError(file, "breaks off", found=f"{lines} words", expected=promised)
     vectors = np.frombuffer(content, dtype=dtype)
     return WordVectors(tuple(words), vectors.reshape(len(words), size if words else 0))
-
-
-def write_word_vectors(
-    file: str | Path, words: Sequence[str], vectors: NDArray[Any], *, header: bool = True
-) -> None:
-    """Write words and their vectors (V, D), compressed if the file's name says so.
-
-    With a ``header`` the file begins with V and D, as word2vec's do. Numbers have as many digits
-    as give the same float32 when they are read again.
-    """
-    destination = Path(file)
-    if vectors.ndim != 2 or len(vectors) != len(words) or not vectors.size:
-        raise InputError(f"vectors: expected ({len(words)}, size), found {vectors.shape}")
-    if not np.isfinite(vectors).all():
-        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
-        raise InputError(f"vectors: that of {words[row]!r} is not finite")
-    for word in words:
-        if not word or word.split() != [word]:
-            raise InputError(f"words: {word!r} cannot be written: it is empty or holds a space")
-    with replacing_file(destination) as beside, packing(beside, destination.name) as stream:
-        if header:
-            stream.write(f"{len(words)} {vectors.shape[1]}\n".encode())
-        for word, row in zip(words, vectors.astype(np.float32, copy=False), strict=True):
-            stream.write(f"{word} {' '.join(row.astype(str))}\n".encode())
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:

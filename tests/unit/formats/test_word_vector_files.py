@@ -1,11 +1,15 @@
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from elmokit.errors import FormatError, InputError
-from elmokit.formats.word_vectors import WordVectors, read_word_vectors, write_word_vectors
+from elmokit.formats.word2vec_files import writing_word_vectors
+from elmokit.formats.word_vectors import WordVectors, read_word_vectors
 from unit.corpus.packed_text import COMPRESSIONS, each_compression
 
 GLOVE = "the 0.5 -1 2\n, 1e-1 0 0.25\ncat 3 3 3\n"
@@ -16,6 +20,11 @@ def read(
 ) -> WordVectors:
     (folder / "v.txt").write_bytes(text.encode())
     return read_word_vectors(folder / "v.txt", limit=limit, wanted=frozenset(wanted))
+
+
+def write(file: Path, words: Sequence[str], vectors: NDArray[Any]) -> None:
+    with writing_word_vectors(file, count=len(words), dim=vectors.shape[1]) as block:
+        block(words, vectors)
 
 
 def test_a_word_and_its_numbers_a_line(tmp_path: Path) -> None:
@@ -63,7 +72,7 @@ def test_compressed_files_are_read_and_written(tmp_path: Path, name: str) -> Non
     (tmp_path / f"v.txt{suffix}").write_bytes(compress(GLOVE.encode()))
     found = read_word_vectors(tmp_path / f"v.txt{suffix}")
     assert found.words == ("the", ",", "cat")
-    write_word_vectors(tmp_path / f"again{suffix}", *found)
+    write(tmp_path / f"again{suffix}", *found)
     assert (tmp_path / f"again{suffix}").read_bytes()[:2] == compress(b"x")[:2]
     again = read_word_vectors(tmp_path / f"again{suffix}")
     assert again.words == found.words
@@ -148,14 +157,12 @@ def test_a_limit_that_is_no_number_of_words(tmp_path: Path) -> None:
         read(tmp_path, GLOVE, limit=-1)
 
 
-@pytest.mark.parametrize("header", [True, False])
-def test_what_is_written_reads_back_to_the_bit(tmp_path: Path, header: bool) -> None:
+def test_what_is_written_reads_back_to_the_bit(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     vectors = (random.normal(size=(50, 7)) * 10.0 ** random.integers(-9, 9, (50, 7))).astype("f4")
     words = [f"낱말{number}" for number in range(50)]
-    write_word_vectors(tmp_path / "v.txt", words, vectors, header=header)
-    first = (tmp_path / "v.txt").read_text(encoding="utf-8").splitlines()[0]
-    assert first == "50 7" if header else first.startswith("낱말0 ")
+    write(tmp_path / "v.txt", words, vectors)
+    assert (tmp_path / "v.txt").read_text(encoding="utf-8").splitlines()[0] == "50 7"
     found = read_word_vectors(tmp_path / "v.txt")
     assert found.words == tuple(words)
     assert np.array_equal(found.vectors, vectors)
@@ -164,7 +171,7 @@ def test_what_is_written_reads_back_to_the_bit(tmp_path: Path, header: bool) -> 
 @pytest.mark.parametrize(
     ("words", "vectors", "message"),
     [
-        (["a"], np.ones((2, 3)), r"vectors: expected \(1, size\), found \(2, 3\)"),
+        (["a"], np.ones((2, 3)), r"vectors: expected \(1, 3\), found \(2, 3\)"),
         (["a b"], np.ones((1, 3)), "words: 'a b' cannot be written"),
         ([""], np.ones((1, 3)), "words: '' cannot be written"),
         (["a", "b"], np.array([[1.0], [np.nan]]), "vectors: that of 'b' is not finite"),
@@ -174,5 +181,5 @@ def test_what_cannot_be_written(
     tmp_path: Path, words: list[str], vectors: np.ndarray[tuple[int, int]], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        write_word_vectors(tmp_path / "v.txt", words, vectors)
+        write(tmp_path / "v.txt", words, vectors)
     assert not (tmp_path / "v.txt").exists()
