@@ -6,32 +6,35 @@ B sentences, T tokens (marks included), n tokens of a sentence, D = 2P size of a
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, overload
 
-import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from elmokit.embed.batching import batch_tokens_of, check_batch_tokens
 from elmokit.embed.device import checked_dtype, device_named, weight_type
-from elmokit.embed.embed_window import cut, embed_window, windows
-from elmokit.embed.fetch import begin_fetch
+from elmokit.embed.embed_tokens import embed_carrying, embed_purely
+from elmokit.embed.embed_window import windows
+from elmokit.embed.encode import check_encode, encoded
+from elmokit.embed.hub import from_pretrained, push_to_hub, save_pretrained
 from elmokit.embed.layer_choice import LayerChoice, Layers, Vectors
 from elmokit.embed.progress import track
 from elmokit.embed.sentences import Sentence, check_sentences, token_lists
-from elmokit.embed.similarity import cosines, normalised
+from elmokit.embed.similarity import cosines
 from elmokit.embed.start_state import CarriedState, Start, checked_start
+from elmokit.embed.stored_start_state import stored_start_state
+from elmokit.embed.tf_hub_outputs import tf_hub_outputs
 from elmokit.embed.word_cache_file import FILE_NAME, read_words, write_words
+from elmokit.embed.worker_devices import worker_devices
 from elmokit.embed.workers import Workers
 from elmokit.engine.build import bilm_from_tensors
 from elmokit.engine.embedder import Embedder, embedder_for
 from elmokit.engine.runner import Runner
 from elmokit.errors import InputError
 from elmokit.formats import native
-from elmokit.formats.checkpoint import START_STATE_PARTS, Checkpoint
+from elmokit.formats.checkpoint import Checkpoint
 from elmokit.lm.gap import TextWithGap, find_gap
 from elmokit.lm.language_model import LanguageModel, LanguageStart
 from elmokit.lm.output_layer import PREFIX as SOFTMAX_PREFIX
@@ -39,13 +42,16 @@ from elmokit.lm.output_layer import output_layer
 from elmokit.lm.score import Direction, SentenceScore, checked_direction, score
 from elmokit.lm.substitutes import DEFAULT_COUNT, DEFAULT_PRIOR, Substitute, fill, substitutes
 from elmokit.nn.bilm import BiLM, BiLMState
-from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 from elmokit.text.tokenise import Token, tokeniser_named
 
 
 class Elmo:
     """A loaded biLM that embeds text; make one with `elmokit.load`."""
+
+    save_pretrained = save_pretrained
+    push_to_hub = push_to_hub
+    from_pretrained = staticmethod(from_pretrained)
 
     def __init__(
         self,
@@ -76,7 +82,9 @@ class Elmo:
         self.tokeniser = tokeniser_named(self.config.tokeniser)
         self.state = CarriedState()
         """The state that ``start="carry"`` carries on where no other is passed."""
-        self._stored_state = self._stored_start_state(checkpoint)
+        self._stored_state = stored_start_state(
+            checkpoint, device=self.device, dtype=weight_type(dtype)
+        )
         self._warm_state = self._stored_state
         self._read_again = read_again
         self._softmax_checkpoint = replace(
@@ -113,17 +121,45 @@ class Elmo:
             raise InputError(f"text: expected a string, found {text!r}")
         return self.tokeniser(text)
 
+    @overload
     def embed(
         self,
         sentences: Iterable[Sentence],
         *,
         layers: Layers = "average",
+        as_dict: Literal[False] = False,
         batch_tokens: int | None = None,
         progress: bool = False,
         state: CarriedState | None = None,
         workers: int | None = None,
         device: Sequence[str] | None = None,
-    ) -> list[Vectors]:
+    ) -> list[Vectors]: ...
+
+    @overload
+    def embed(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        as_dict: Literal[True],
+        batch_tokens: int | None = None,
+        progress: bool = False,
+        state: CarriedState | None = None,
+        workers: int | None = None,
+        device: Sequence[str] | None = None,
+    ) -> dict[str, npt.NDArray[Any]]: ...
+
+    def embed(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        layers: Layers = "average",
+        as_dict: bool = False,
+        batch_tokens: int | None = None,
+        progress: bool = False,
+        state: CarriedState | None = None,
+        workers: int | None = None,
+        device: Sequence[str] | None = None,
+    ) -> list[Vectors] | dict[str, npt.NDArray[Any]]:
         """Give one float32 array per sentence.
 
         Sentences are raw strings or token lists. ``layers`` is ``"average"``, ``"top"``, a layer's
@@ -133,9 +169,16 @@ class Elmo:
 
         With ``workers`` so many processes share the work, each with a part of the cores; with
         ``device``, a list as ``["cuda:0", "cuda:1"]``, there is one for each device.
+
+        ``as_dict=True`` gives all layers side by side under the names of TensorFlow Hub's module:
+        see `elmokit.embed.tf_hub_outputs`.
         """
         check_sentences(sentences)
         sentences = list(sentences)
+        if as_dict:
+            if layers != "average":
+                raise InputError(f"layers: as_dict=True gives all of them, found {layers!r}")
+            layers = "all"
         embedded = self.embed_iter(
             sentences,
             layers=layers,
@@ -146,6 +189,8 @@ class Elmo:
         )
         if progress:
             embedded = track(embedded, "Embedding", total=len(sentences))
+        if as_dict:
+            return tf_hub_outputs(list(embedded), layer_count=self.layer_count, dim=self.dim)
         return list(embedded)
 
     def embed_iter(
@@ -163,7 +208,12 @@ class Elmo:
         if workers is not None or device is not None:
             self._layer_choice(layers)
             check_batch_tokens(batch_tokens)
-            devices = self._worker_devices(workers, device, state)
+            devices = worker_devices(
+                workers,
+                device,
+                own=self.device,
+                start=self.start if state is None else "carry",
+            )
             if batch_tokens is None:
                 batch_tokens = min(map(batch_tokens_of, devices))
             return self._embed_in_processes(tokens, layers, batch_tokens, devices)
@@ -194,17 +244,9 @@ class Elmo:
         ``convert_to_tensor``, or a list of tensors with ``convert_to_numpy=False``. A sentence
         without tokens gives zeros. ``output_value="token_embeddings"`` gives a list of (n, D).
         """
-        if pooling not in ("mean", "max"):
-            raise InputError(f"pooling: expected 'mean' or 'max', found {pooling!r}")
-        if output_value not in ("sentence_embedding", "token_embeddings"):
-            raise InputError(
-                "output_value: expected 'sentence_embedding' or 'token_embeddings', "
-                f"found {output_value!r}"
-            )
-        if isinstance(layers, str) and layers == "all":
-            raise InputError("layers: encode pools one vector per token, found 'all'")
-        if not isinstance(batch_size, int) or batch_size < 1:
-            raise InputError(f"batch_size: expected a whole number above 0, found {batch_size!r}")
+        check_encode(
+            layers=layers, pooling=pooling, output_value=output_value, batch_size=batch_size
+        )
         alone = isinstance(sentences, str)
         given = [cast(Sentence, sentences)] if alone else list(_checked(sentences))
         embedded = self._embed_tokens(
@@ -216,22 +258,15 @@ class Elmo:
         )
         if show_progress_bar:
             embedded = track(embedded, "Encoding", total=len(given))
-        if output_value == "token_embeddings":
-            tokens = [torch.from_numpy(vectors) for vectors in embedded]
-            return tokens[0] if alone else tokens
-        pooled = np.zeros((len(given), self.dim), dtype=np.float32)
-        for row, vectors in enumerate(embedded):
-            if len(vectors):
-                pooled[row] = vectors.mean(axis=0) if pooling == "mean" else vectors.max(axis=0)
-        if normalize_embeddings:
-            pooled = normalised(torch.from_numpy(pooled)).numpy()
-        if convert_to_tensor:
-            tensor = torch.from_numpy(pooled)
-            return tensor[0] if alone else tensor
-        if not convert_to_numpy:
-            rows = list(torch.from_numpy(pooled))
-            return rows[0] if alone else rows
-        return pooled[0] if alone else pooled
+        found = encoded(
+            embedded,
+            dim=self.dim,
+            pooling=None if output_value == "token_embeddings" else pooling,
+            normalise=normalize_embeddings,
+            as_tensor=convert_to_tensor,
+            as_array=convert_to_numpy,
+        )
+        return found[0] if alone else found
 
     def score(
         self,
@@ -291,12 +326,7 @@ class Elmo:
     def language_model(self) -> LanguageModel:
         """The biLM with its softmax, which is read from the model's files on first use."""
         if self._language_model is None:
-            checkpoint = self._softmax_checkpoint
-            if self._read_again is not None and checkpoint.config.softmax_size is None:
-                checkpoint = self._read_again()
-            softmax, vocabulary = output_layer(checkpoint)
-            if replace(checkpoint.config, softmax_size=None) != self.config:
-                raise InputError("model: its files have changed since it was loaded; load it again")
+            softmax, vocabulary = output_layer(self._read_softmax())
             # Log-probabilities of narrow numbers would be too coarse to compare.
             dtype = torch.float64 if self.dtype == "float64" else torch.float32
             self._language_model = LanguageModel(
@@ -306,6 +336,15 @@ class Elmo:
                 warm_state=self._stored_state,
             )
         return self._language_model
+
+    def _read_softmax(self) -> Checkpoint:
+        """Give a checkpoint with the softmax, if the model has one."""
+        checkpoint = self._softmax_checkpoint
+        if self._read_again is not None and checkpoint.config.softmax_size is None:
+            checkpoint = self._read_again()
+            if replace(checkpoint.config, softmax_size=None) != self.config:
+                raise InputError("model: its files have changed since it was loaded; load it again")
+        return checkpoint
 
     @staticmethod
     def similarity(
@@ -335,9 +374,25 @@ class Elmo:
         if known is not None:
             self.embedder.word_vectors.learn(*known)
 
-    def checkpoint(self) -> Checkpoint:
-        """Give the model as formats write it, its warm start state included."""
-        return replace(self.facts, tensors=model_tensors(self.bilm, self.warm_state))
+    def checkpoint(self, *, softmax: bool = False) -> Checkpoint:
+        """Give the model as formats write it, its warm start state included.
+
+        With ``softmax`` the language model's output layer comes along where the model has one.
+        """
+        whole = replace(self.facts, tensors=model_tensors(self.bilm, self.warm_state))
+        read = self._read_softmax() if softmax else None
+        if read is None or read.config.softmax_size is None:
+            return whole
+        output = {name: t for name, t in read.tensors.items() if name.startswith(SOFTMAX_PREFIX)}
+        if self._stored_state is None:
+            # Scoring has a warm state of its own, which a stored one would take the place of.
+            whole = whole.without_start_state()
+        return replace(
+            whole,
+            config=read.config,
+            tensors=whole.tensors | output,
+            vocabulary=read.vocabulary,
+        )
 
     @property
     def warm_state(self) -> BiLMState:
@@ -370,50 +425,14 @@ class Elmo:
         if state is not None and not isinstance(state, CarriedState):
             raise InputError(f"state: expected a CarriedState, found {state!r}")
         if self.start == "carry":
-            return self._embed_carrying(sentences, choice, state or self.state)
+            return embed_carrying(self, sentences, choice, state or self.state)
         if state is not None:
             raise InputError(f"state: only start='carry' carries one, found start={self.start!r}")
         if batch_tokens is None:
             batch_tokens = batch_tokens_of(self.device.type)
-        return self._embed_purely(sentences, choice, batch_tokens, batch_rows)
-
-    def _embed_purely(
-        self,
-        sentences: Iterator[list[str]],
-        choice: LayerChoice,
-        batch_tokens: int,
-        batch_rows: int | None,
-    ) -> Iterator[Vectors]:
-        for window in windows(sentences, batch_tokens):
-            yield from embed_window(
-                self.embedder,
-                window,
-                start=self._start_state,
-                choice=choice,
-                batch_tokens=batch_tokens,
-                batch_rows=batch_rows,
-            )
-
-    def _worker_devices(
-        self, workers: int | None, device: Sequence[str] | None, state: CarriedState | None
-    ) -> tuple[str, ...]:
-        if self.start == "carry" or state is not None:
-            raise InputError(
-                "workers: a state that is carried from sentence to sentence cannot be shared; "
-                f"load the model with start='warm' or 'zeros', found {self.start!r}"
-            )
-        if device is None:
-            if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-                raise InputError(f"workers: expected a whole number above 0, found {workers!r}")
-            return (str(self.device),) * workers
-        if isinstance(device, str) or not device:
-            raise InputError(f"device: expected a list of devices to share, found {device!r}")
-        if workers is not None and workers != len(device):
-            raise InputError(
-                f"workers, device: expected one worker for each device, found {workers} and "
-                f"{len(device)}"
-            )
-        return tuple(str(device_named(name)) for name in device)
+        return embed_purely(
+            self, sentences, choice, batch_tokens=batch_tokens, batch_rows=batch_rows
+        )
 
     def _embed_in_processes(
         self,
@@ -432,39 +451,15 @@ class Elmo:
         for window in found:
             yield from window
 
-    def _embed_carrying(
-        self, sentences: Iterator[list[str]], choice: LayerChoice, state: CarriedState
-    ) -> Iterator[Vectors]:
-        while batch := list(islice(sentences, state.rows)):
-            layers, after = self.embedder.carry(batch, state.take(self.bilm, len(batch)))
-            state.put(after)
-            yield from cut(begin_fetch(choice.pick(layers))(), batch)
-
     @cached_property
     def embedder(self) -> Embedder:
         """The engine; made when it is first needed, because it holds weights of its own."""
         return embedder_for(self.runner, dtype=self.dtype)
 
     @cached_property
-    def _start_state(self) -> BiLMState:
-        """The one-row state from which every sentence is read."""
+    def start_state(self) -> BiLMState:
+        """The one-row state from which every sentence is read, unless state is carried."""
         return self.runner.zero_state(1) if self.start == "zeros" else self.warm_state
-
-    def _stored_start_state(self, checkpoint: Checkpoint) -> BiLMState | None:
-        if "start_state.forward.cell" not in checkpoint.tensors:
-            return None
-        directions = (
-            LSTMState(
-                *(
-                    checkpoint.tensors[f"start_state.{direction}.{part}"][:, None].to(
-                        self.device, weight_type(self.dtype)
-                    )
-                    for part in START_STATE_PARTS
-                )
-            )
-            for direction in ("forward", "backward")
-        )
-        return BiLMState(*directions)
 
 
 def model_tensors(bilm: BiLM, start_state: BiLMState) -> dict[str, Tensor]:

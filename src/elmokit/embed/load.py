@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from elmokit.embed.elmo import Elmo
+from elmokit.embed.hub import HUB_NAME
 from elmokit.embed.start_state import Start
 from elmokit.embed.word_cache_file import FILE_NAME as WORD_CACHE
-from elmokit.errors import InputError
+from elmokit.errors import FormatError, InputError
 from elmokit.files import exists
 from elmokit.formats import detect
 from elmokit.formats.checkpoint import Checkpoint
@@ -90,10 +91,17 @@ def read_checkpoint(
     assert source is not None  # which means a bundled model
     path = Path(source)
     looks_like_a_name = isinstance(source, str) and path.name == source and not path.suffix
-    if looks_like_a_name and not exists(path) and not exists(Path(f"{source}.index")):
+    not_there = not exists(path) and not exists(Path(f"{source}.index"))
+    if looks_like_a_name and not_there:
         raise InputError(
             f"model: no folder and no bundled model is called {source!r}; bundled are "
             f"{', '.join(bundled_names())}"
+        )
+    if not_there and isinstance(source, str) and HUB_NAME.fullmatch(source):
+        raise FormatError(
+            source,
+            "no such file or folder",
+            hint=f"a model of the Hugging Face Hub is elmokit.Elmo.from_pretrained({source!r})",
         )
     return detect.read(path, softmax=softmax, **paths)
 

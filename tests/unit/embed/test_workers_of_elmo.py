@@ -52,13 +52,13 @@ def test_a_process_that_dies_is_an_error(elmo: Elmo) -> None:
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
 def test_wrong_numbers_of_workers(elmo: Elmo, workers: object) -> None:
     with pytest.raises(InputError, match=f"workers: expected .*found {workers!r}"):
-        elmo.embed(["a"], workers=workers)  # type: ignore[arg-type]
+        elmo.embed(["a"], workers=workers)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("device", ["cpu", []])
 def test_wrong_lists_of_devices(elmo: Elmo, device: object) -> None:
     with pytest.raises(InputError, match="device: expected a list of devices"):
-        elmo.embed(["a"], device=device)  # type: ignore[arg-type]
+        elmo.embed(["a"], device=device)  # type: ignore[call-overload]
 
 
 def test_unknown_devices_and_other_mistakes(elmo: Elmo) -> None:
