@@ -30,7 +30,7 @@ from elmokit.config import ModelConfig
 from elmokit.files import MANIFEST_FILE
 from elmokit.formats import bilm_hdf5, detect, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
-from unit.formats.small_models import BASE, MANY_LANGS, WORDS, assert_same, model, sign
+from unit.formats.small_checkpoints import BASE, MANY_LANGS, WORDS, assert_same, model, sign
 
 SECONDS_PER_CASE = 20
 MOST_MEMORY = 12 << 30  # of addresses; torch alone takes some

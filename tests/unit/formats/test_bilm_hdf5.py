@@ -21,7 +21,7 @@ from elmokit.config import ModelConfig, WordConfig
 from elmokit.formats import bilm_hdf5, detect
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.text.vocabulary import Vocabulary
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     CHARACTERS,
     MANY_LANGS,

@@ -9,7 +9,7 @@ import torch
 from elmokit.config import ModelConfig
 from elmokit.engine.build import build_bilm
 from elmokit.formats.checkpoint import Checkpoint, expected_tensors, start_state_tensors
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     BILM_CONFIGS,
     MANY_LANGS,

@@ -11,7 +11,7 @@ import elmokit
 from elmokit.embed.load import read_checkpoint
 from elmokit.formats import bilm_hdf5, detect, many_langs, native, tf_checkpoint
 from elmokit.pretrained import bundled_names
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     MANY_LANGS,
     WORDS,

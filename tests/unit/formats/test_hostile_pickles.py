@@ -20,7 +20,7 @@ import torch
 
 import elmokit
 from elmokit.formats import many_langs
-from unit.formats.small_models import MANY_LANGS, model, refuses
+from unit.formats.small_checkpoints import MANY_LANGS, model, refuses
 
 Call = tuple[Any, tuple[Any, ...]]
 

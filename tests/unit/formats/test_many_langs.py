@@ -16,7 +16,7 @@ import elmokit
 from elmokit.config import ModelConfig, WordConfig
 from elmokit.formats import detect, many_langs
 from elmokit.text.vocabulary import Vocabulary
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     CHARACTERS,
     MANY_LANGS,

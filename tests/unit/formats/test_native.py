@@ -16,7 +16,7 @@ import elmokit
 from elmokit.config import ModelConfig
 from elmokit.formats import detect, native
 from elmokit.text.vocabulary import Vocabulary
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     BILM_CONFIGS,
     MANY_LANGS,

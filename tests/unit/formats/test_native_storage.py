@@ -21,7 +21,7 @@ from elmokit.formats.checkpoint import Checkpoint
 from elmokit.formats.storage import Storage
 from elmokit.pretrained import DEFAULT_NAME
 from elmokit.pretrained.untrained import untrained_checkpoint
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     assert_same,
     assert_same_tensors,

@@ -16,7 +16,7 @@ from elmokit.config import CharacterConfig, Marks, ModelConfig, WordConfig
 from elmokit.formats import bilm_hdf5, detect, many_langs, native, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint, start_state_tensors
 from elmokit.text.vocabulary import Vocabulary
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     BILM_CONFIGS,
     MANY_LANGS,

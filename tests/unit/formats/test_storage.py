@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
 from elmokit.formats.storage import LEAST_NUMBERS, SCALE_SUFFIX, Storage, pack, unpack
-from unit.formats.small_models import bits, refuses, refuses_input
+from unit.formats.small_checkpoints import bits, refuses, refuses_input
 
 FILE = Path("somewhere/model.safetensors")
 NAME = "forward_lstm.layers.0.input_weight"

@@ -16,7 +16,7 @@ from elmokit.formats import detect, tf_checkpoint
 from elmokit.formats.checkpoint import Checkpoint
 from elmokit.formats.tensor_bundle import TensorBundle, write_bundle
 from elmokit.text.vocabulary import Vocabulary
-from unit.formats.small_models import (
+from unit.formats.small_checkpoints import (
     BASE,
     CHARACTERS,
     WORDS,
