@@ -3,6 +3,7 @@
 import signal
 
 import torch
+from hypothesis import settings
 
 from elmokit.engine.cpu.tiles import avoid_broken_tiles
 
@@ -15,3 +16,7 @@ avoid_broken_tiles()
 # A shell that starts tests in the background lets them ignore Ctrl-C, and their children too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is no failure of the code.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
