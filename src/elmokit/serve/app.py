@@ -25,7 +25,7 @@ from elmokit.serve.frame import Frame
 from elmokit.serve.keys import KeyGuard
 from elmokit.serve.metrics import CONTENT_TYPE
 from elmokit.serve.page_files import FRONT, page_file
-from elmokit.serve.problems import CLIENT_GONE, RequestError, status_problem
+from elmokit.serve.problems import CLIENT_GONE, RequestError, internal_problem, status_problem
 from elmokit.serve.request_body import ClientGoneError
 from elmokit.serve.routes.embeddings import embeddings
 from elmokit.serve.routes.neighbours import neighbours
@@ -82,6 +82,7 @@ def build_routes(service: Service, *, keyed: bool) -> FastAPI:
         return error.answer()  # type: ignore[no-any-return]
 
     app.add_exception_handler(RequestError, refused)
+    app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(HTTPException, _status)
     app.add_exception_handler(ClientGoneError, _client_gone)
     return app
@@ -185,6 +186,10 @@ def _add_pages(app: FastAPI) -> None:
 
 async def _status(request: Request, error: Any) -> Response:
     return status_problem(error.status_code, error.headers).answer()
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return internal_problem().answer()  # the log says more
 
 
 async def _client_gone(request: Request, error: Exception) -> Response:

@@ -36,9 +36,12 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._most:
-                raise self._refusal(close=True)
-            return message
+            if read <= self._most:
+                return message
+            while message.get("more_body", False) and read <= READ_TO_THE_END * self._most:
+                message = await receive()
+                read += len(message.get("body", b""))
+            raise self._refusal(close=message.get("more_body", False))
 
         await self._app(scope, counted, send)
 

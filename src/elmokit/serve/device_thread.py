@@ -4,6 +4,7 @@ torch lets other threads run while it computes, so the event loop reads requests
 meanwhile. On a GPU the next batch is begun before the results of the last one are waited for.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -103,7 +104,7 @@ class DeviceThread(threading.Thread):
             logger.error("%s failed", share.work.computation.name, exc_info=error)
             problem = internal_problem()
         self._batcher.cancel(share.work)
-        share.work.loop.call_soon_threadsafe(_fail, share.work, problem)
+        _tell([share.work], _fail, share.work, problem)
 
 
 def deliver(batch: Sequence[Share], results: Sequence[Any]) -> None:
@@ -116,7 +117,13 @@ def deliver(batch: Sequence[Share], results: Sequence[Any]) -> None:
         if work.unanswered == 0 and not work.gone:
             complete.append(work)
     if complete:
-        complete[0].loop.call_soon_threadsafe(_resolve, complete)
+        _tell(complete, _resolve, complete)
+
+
+def _tell(works: Sequence[Work], callback: Callable[..., None], *arguments: Any) -> None:
+    """Call back in the event loop; one that was made to end too early has nobody waiting."""
+    with contextlib.suppress(RuntimeError):
+        works[0].loop.call_soon_threadsafe(callback, *arguments)
 
 
 def _resolve(complete: list[Work]) -> None:

@@ -26,6 +26,8 @@ class Frame:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # uvicorn leaves the body out
         metrics = self._service.metrics
         since = time.perf_counter()
         status = 0

@@ -83,7 +83,7 @@ def shutting_down() -> RequestError:
         503,
         "the server is shutting down and takes no new requests",
         code="shutting_down",
-        headers={"Connection": "close", "Retry-After": "1"},
+        headers={"Retry-After": "1"},
     )
 
 
