@@ -8,6 +8,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 SECONDS_FOR_HEAD = 30.0
 HEAD_BYTES = 64 * 1024
+# One read may hold much more than a head; it is looked at in steps of this.
+STEP_BYTES = 16 * 1024
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -40,12 +42,18 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless a head has become too large."""
-        self._head_bytes += len(data)
-        super().data_received(data)
-        if self._head_timer is not None and self._head_bytes > HEAD_BYTES:
-            self._stop_timer()
-            self.transport.write(TOO_LARGE)
-            self.transport.close()
+        for first in range(0, len(data), STEP_BYTES):
+            step = data[first : first + STEP_BYTES]
+            # Where a head begins within a step, it is counted from the next one.
+            self._head_bytes += len(step)
+            super().data_received(step)
+            if self.transport.is_closing():
+                return
+            if self._head_timer is not None and self._head_bytes > HEAD_BYTES:
+                self._stop_timer()
+                self.transport.write(TOO_LARGE)
+                self.transport.close()
+                return
 
     def on_message_begin(self) -> None:
         """Note that a request begins."""

@@ -1,0 +1,53 @@
+"""Text that is unusual and right: every route that takes raw text answers 200."""
+
+from integration.serve_load.cases.case import MARKER
+
+M = MARKER
+
+UNUSUAL: dict[str, str] = {
+    "NUL": f"{M} a\0b \0",
+    "control characters": M + "".join(map(chr, range(0x20))) + "\x7f",
+    "second set of controls": M + "".join(map(chr, range(0x80, 0xA0))),
+    "line and paragraph separators": f"{M}\u2028a\u2029b\x85c",
+    "spaces of all kinds": f"\u00a0\u2003\u3000{M}\u2009\u200a\u205f\u202f",
+    "no-width spaces": f"\u200b{M}\u200b \u200c \u200d \ufeff",
+    "nothing but space": " \t\u3000 ",
+    "non-characters": f"{M} \ufffe \uffff \U0001ffff \ufdd0",
+    "private use": f"{M} \ue000 \U000f0000 \U0010fffd",
+    "last character of Unicode": f"{M} \U0010ffff",
+    "replacement character": f"{M} \ufffd",
+    "right to left": f"{M} \u202e abc \u202c עברית العربية",
+    "isolates": f"{M} \u2066\u2067\u2068 x \u2069",
+    "combining marks": M + "e" + "\u0301" * 1000,
+    "marks without letters": f"{M} \u0301\u0302\u0303",
+    "piled marks": "".join(c + "\u0316\u0317\u0318\u0319\u031a" for c in M),
+    "families of emoji": f"{M} 👨‍👩‍👧‍👦 🏳️‍🌈 🧑🏿‍🚀",
+    "flags and half flags": f"{M} 🇰🇷🇩🇪🇫",
+    "variation selectors": f"{M} ❤️ \ufe00\ufe0f \U000e0100",
+    "tag characters": M + "".join(chr(0xE0000 + ord(c)) for c in "hidden"),
+    "Hangul": f"{M} 안녕하세요 세계",
+    "Hangul in parts": f"{M} \u1112\u1161\u11ab\u1100\u1173\u11af",
+    "Chinese without spaces": f"{M} 今天天气很好" * 5,
+    "Thai": f"{M} สวัสดีชาวโลก",
+    "Devanagari": f"{M} नमस्ते दुनिया",
+    "Gothic": f"{M} 𐌲𐌿𐍄𐌰",
+    "mathematical letters": f"{M} 𝕋𝕙𝕖 𝓬𝓪𝓽",
+    "wide letters": f"{M} Ｔｈｅ ｃａｔ",
+    "ligatures": f"{M} ﬁ ﬃ ﷽",
+    "capitals that grow": f"{M} ß ŉ ǰ ΐ İ",
+    "word of sixty thousand letters": M + "x" * 60_000,
+    "a thousand words": f"{M} " + "a " * 1000,
+    "a thousand stops": M + "." * 1000,
+    "a thousand quotes": M + "\"'`" * 300,
+    "backslashes": f"{M} \\ \\\\ \\n \\u0000",
+    "markup": f"<script>alert('{M}')</script> &amp; <!--",
+    "marks of sentences": f"<S> {M} </S> <UNK> <pad>",
+    "marks of templates": f"{{{{{M}}}}} ${{jndi:ldap://x}} %s%n %(x)s {{0}}",
+    "SQL": f"'; DROP TABLE {M}; --",
+    "a path": f"{M} ../../etc/passwd C:\\con\\con file:///",
+    "formulas": f'=cmd|"/c {M}"!A1 +1+1 @x',
+    "numbers": f"{M} 1e999 NaN Infinity 0x1p-1074 ٣٤٥ ½ ㊷",
+    "an address": f"https://user:pw@{M}.example:99999/?a=b#c me@example.com",
+    "empty string": "",
+}
+"""Sentences by what is unusual about them."""
