@@ -123,8 +123,8 @@ class ElmoBiLm(nn.Module):
         marks = alphabet.encode([model.config.marks.begin, model.config.marks.end])
         self.register_buffer("_mark_ids", torch.from_numpy(marks).long(), persistent=False)
         self._mark_ids: Tensor  # (2, C)
-        warm = model.start == "warm"
-        state = model.warm_state if warm else model.runner.zero_state(1)
+        carried = model.start == "carry"
+        state = model.runner.zero_state(1) if carried else model.start_state
         for direction, parts in state._asdict().items():
             for part, tensor in parts._asdict().items():
                 self.register_buffer(f"_start_{direction}_{part}", tensor, persistent=False)

@@ -206,11 +206,10 @@ def _character_padding(elmo: Elmo) -> int | None:
 
 def _start(elmo: Elmo) -> dict[str, tuple[Array, Array]]:
     """Give for each direction the cell (L, H) and the hidden (L, P) before the first token."""
-    state = elmo.runner.zero_state(1) if elmo.start == "zeros" else elmo.warm_state
     return {
         direction: tuple(
             part[:, 0].detach().to("cpu", torch.float32).numpy()
-            for part in getattr(state, direction)
+            for part in getattr(elmo.start_state, direction)
         )
         for direction in DIRECTIONS
     }
