@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.embed.hub_card import hub_card
 from elmokit.embed.start_state import Start
+from elmokit.embed.word_cache_file import FILE_NAME as WORD_CACHE
 from elmokit.errors import ElmoError, FormatError, InputError, MissingExtraError, one_line
 from elmokit.files import exists, replacing_file, write_text
 from elmokit.formats import native
@@ -31,7 +32,7 @@ REPLACED_FILES = (
     native.SOFTMAX_FILE,
     native.VOCABULARY_FILE,
     native.CHARACTERS_FILE,
-    "word_cache.safetensors",
+    WORD_CACHE,
 )
 
 

@@ -263,10 +263,9 @@ def test_files_that_cannot_be_embedded(files: tuple[str, str], tmp_path: Path) -
     assert not output.exists()
 
 
-def test_a_file_goes_on_where_the_last_sentence_ended(
+def test_of_two_equal_lines_the_later_is_in_the_index(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Of two equal lines the later number is in the index, as in AllenNLP."""
     ElmoEmbedder(*files).embed_file(io.StringIO("a\nb\na\n"), tmp_path / "out.hdf5")
     with h5py.File(tmp_path / "out.hdf5", "r") as file:
         assert json.loads(file["sentence_to_index"][0]) == {"a": "2", "b": "1"}

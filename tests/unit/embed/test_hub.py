@@ -297,3 +297,11 @@ def test_a_hub_that_cannot_be_reached(
     assert "cannot be reached" in found["message"]
     found = client("push", model=str(model), token=TOKEN)
     assert (found["error"], "cannot be reached" in found["message"]) == ("ElmoError", True)
+
+
+def test_a_client_that_is_told_to_ask_nobody(start_client: Callable[..., Client]) -> None:
+    client = start_client(HF_HUB_OFFLINE="1")
+    found = client("from_pretrained", "org/never-fetched")
+    assert found["error"] == "ElmoError"
+    assert "'org/never-fetched' is not in the cache" in found["message"]
+    assert client.hub.requests == []
