@@ -18,11 +18,12 @@ export const parts = { chips: null, map: null, layers: null };
 
 export function choose(place) {
   const text = place && shown.reading[place.sentence].tokens[place.token].text;
-  view.word = place && { ...place, text };
+  shown.word = place && { ...place, text };
+  view.word = shown.word;
   compareWithChosen();
-  askAbout(view.word);
+  askAbout();
   keepLink();
-  announce(told(shown.reading, shown.cosines, view.word));
+  announce(told(shown.reading, shown.cosines, shown.word));
 }
 
 // Places and similarities in the layers that are looked at.
@@ -34,16 +35,17 @@ export function compare() {
 
 function compareWithChosen() {
   shown.cosines = null;
-  if (view.word !== null) {
-    const chosen = shown.rows[view.word.sentence][view.word.token];
+  if (shown.word !== null) {
+    const chosen = shown.rows[shown.word.sentence][shown.word.token];
     shown.cosines = shown.rows.map((rows) => rows.map((row) => cosine(row, chosen)));
   }
-  parts.chips.compare(view.word, shown.cosines);
-  parts.map.choose(view.word);
+  parts.chips.compare(shown.word, shown.cosines);
+  parts.map.choose(shown.word);
 }
 
-// What only the server knows of a word. `exact` weighs substitutes in whole sentences.
-export async function askAbout(word, { exact = false } = {}) {
+// What only the server knows of the word. `exact` weighs substitutes in whole sentences.
+export async function askAbout({ exact = false } = {}) {
+  const { word } = shown;
   requests.substitutes.stop();
   shown.substitutes = null;
   shown.exact = exact;
@@ -71,7 +73,10 @@ export async function askAbout(word, { exact = false } = {}) {
   try {
     await Promise.all(answers);
   } catch (problem) {
-    failed(problem, () => askAbout(word, { exact }));
+    shown.substitutes ??= [];
+    shown.neighbours ??= [];
+    drawChosen();
+    failed(problem, () => askAbout({ exact }));
   }
 }
 
@@ -83,8 +88,7 @@ async function keep(answer, name) {
 }
 
 export function drawChosen() {
-  const { word } = view;
-  const { substitutes, exact, surprises, reading } = shown;
+  const { word, substitutes, exact, surprises, reading } = shown;
   const about = word && {
     ...word,
     substitutes,
@@ -95,7 +99,7 @@ export function drawChosen() {
   };
   drawWord(byId("word"), about, {
     onRelease: () => choose(null),
-    onExact: () => askAbout(view.word, { exact: true }),
+    onExact: () => askAbout({ exact: true }),
   });
   if (server.capabilities.neighbours) {
     drawNeighbours(byId("neighbours"), shown.neighbours, word !== null);

@@ -8,11 +8,11 @@ import { EXAMPLES } from "./examples.js";
 import { LayerChoice } from "./layers.js";
 import { fromFragment, keepLink, onLink, writeLink } from "./link.js";
 import { WordMap } from "./map.js";
-import { failed, sayProblem, showWaiting } from "./problems.js";
+import { failed, hideWaiting, sayProblem, showWaiting } from "./problems.js";
 import { pythonFor } from "./python.js";
 import { ask, people } from "./server.js";
 import { browserLanguage, say, speak } from "./strings.js";
-import { drawTasks, read } from "./text.js";
+import { busy, drawTasks, read } from "./text.js";
 import { nameTheme, startTheme } from "./theme.js";
 import { defaultModel, model, server, shown, view } from "./view.js";
 
@@ -92,6 +92,7 @@ byId("text").addEventListener("input", (event) => {
   view.text = event.target.value;
   fitText();
   keepLink();
+  busy(true);
   clearTimeout(typing);
   typing = setTimeout(read, TYPING_PAUSE);
 });
@@ -125,7 +126,7 @@ byId("copy-python").addEventListener("click", () => {
   const text = pythonFor({
     model: model().id,
     sentences: shown.reading.map((sentence) => sentence.text),
-    chosen: view.word,
+    chosen: shown.word,
     layer,
     mix: mix && parts.layers.weights,
     canGuess: model().language_model,
@@ -136,7 +137,7 @@ byId("copy-python").addEventListener("click", () => {
 
 document.addEventListener("keydown", ({ key }) => {
   const inDialog = document.querySelector("dialog[open]") !== null;
-  if (key === "Escape" && !inDialog && view.word !== null && shown.reading.length > 0) choose(null);
+  if (key === "Escape" && !inDialog && shown.word !== null) choose(null);
 });
 
 onLink((found) => {
@@ -147,6 +148,7 @@ onLink((found) => {
 
 people.giveKey = askForKey;
 people.wait = showWaiting;
+people.resume = hideWaiting;
 Object.assign(view, fromFragment(location.hash) ?? EXAMPLES.bank);
 startTheme();
 speakNow();

@@ -9,6 +9,7 @@ import { say } from "./strings.js";
 const COUNT = 6;
 
 export async function fetchNeighbours({ text, tokens }, position, signal) {
+  if (text.includes("*")) return []; // asterisks mark the word, and there can be no others
   const { start, end } = tokens[position];
   // Places count characters, of which JavaScript's strings may take two for one.
   const characters = [...text];

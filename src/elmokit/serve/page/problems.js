@@ -29,6 +29,10 @@ export function showWaiting(seconds) {
   sayProblem();
 }
 
+export function hideWaiting() {
+  if (shown !== null && shown.retry === null) hideProblem();
+}
+
 export function sayProblem() {
   if (shown === null) return;
   const { text, detail, retry } = shown;

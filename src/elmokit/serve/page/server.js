@@ -20,6 +20,7 @@ export class Problem extends Error {
 export const people = {
   giveKey: async () => null,
   wait: () => {},
+  resume: () => {},
 };
 
 // The answer to GET `path`, or to POST with a body.
@@ -27,7 +28,10 @@ export async function ask(path, body, { signal } = {}) {
   for (let tried = 1; ; tried++) {
     const used = key;
     const response = await sent(path, body, used, signal);
-    if (response.ok) return response.json();
+    if (response.ok) {
+      if (tried > 1) people.resume();
+      return response.json();
+    }
     const problem = await problemOf(response);
     if (problem.status === 401 && (await newKey(used))) continue;
     if (problem.status === 429 && tried < TRIES_WHEN_BUSY) {

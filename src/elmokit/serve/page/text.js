@@ -13,12 +13,16 @@ import { keptWord, model, server, shown, view } from "./view.js";
 const reader = new Reader();
 const requests = { vectors: new Latest(), surprises: new Latest(), tasks: new Latest() };
 
+// Says that what is shown is not the text's any more, or is.
+export function busy(isBusy) {
+  byId("words").closest("section").setAttribute("aria-busy", String(isBusy));
+}
+
 export async function read() {
   if (server.capabilities === null) return;
   const sentences = sentencesOf(view.text);
   const { id, language_model: canGuess } = model();
-  const card = byId("words").closest("section");
-  card.setAttribute("aria-busy", "true");
+  busy(true);
   try {
     const { limits } = server.capabilities;
     if (sentences.length > limits.inputs) throw new TooManySentences(sentences.length);
@@ -31,15 +35,17 @@ export async function read() {
     if (reading === undefined) return;
     hideProblem();
     show(reading);
-    card.setAttribute("aria-busy", "false");
+    busy(false);
+    byId("tasks").setAttribute("aria-busy", "true");
     const found = await surprises;
-    if (shown.reading !== reading) return;
-    shown.surprises = found ?? null;
+    if (found === undefined || shown.reading !== reading) return;
+    shown.surprises = found;
     parts.chips.surprise(shown.surprises);
     drawChosen();
     await readTasks(sentences);
   } catch (problem) {
-    card.setAttribute("aria-busy", "false");
+    busy(false);
+    byId("tasks").setAttribute("aria-busy", "false");
     failed(problem, read);
   }
 }
@@ -47,12 +53,13 @@ export async function read() {
 function show(reading) {
   shown.reading = reading;
   shown.surprises = null;
-  view.word = keptWord(view.word, reading);
+  shown.word = keptWord(view.word, reading);
+  view.word = shown.word;
   parts.chips.draw(reading);
   const words = reading.reduce((sum, { tokens }) => sum + tokens.length, 0);
   announce(say("read now", { words, sentences: reading.length }));
   compare();
-  askAbout(view.word);
+  askAbout();
   keepLink();
 }
 
@@ -65,6 +72,7 @@ async function readTasks(sentences) {
   });
   if (answers === undefined) return;
   shown.tasks = answers;
+  byId("tasks").setAttribute("aria-busy", "false");
   drawTasks();
 }
 

@@ -15,6 +15,7 @@ export const server = { models: [], capabilities: null };
 // Answers to the sentences that are shown.
 export const shown = {
   reading: [], // {text, tokens, layers, shape} of each sentence
+  word: null, // {sentence, token, text} of the chosen one; the view's may be of a text to come
   rows: [], // unit vectors of its words, in the layers that are chosen
   cosines: null, // of all words with the chosen one
   surprises: null,

@@ -99,7 +99,7 @@ function substitutesPart({ substitutes, exact }, onExact) {
       ? element("p", { class: "hint", "aria-busy": "true" }, say("waiting"))
       : substituteList(substitutes),
   );
-  if (!exact && substitutes !== null) {
+  if (!exact && substitutes?.length > 0) {
     made.append(
       element(
         "button",

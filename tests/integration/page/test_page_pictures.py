@@ -1,0 +1,40 @@
+"""The pictures of the documents: `ELMOKIT_PICTURES=1 pytest tests/integration/page` renews them.
+
+Without that they are taken all the same, and thrown away: what cannot be taken is broken.
+"""
+
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.page.visit import DESKTOP, PHONE, Visit
+
+IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
+
+PICTURES: dict[str, dict[str, Any]] = {
+    "page-en": {},
+    "page-ko": {"language": "ko-KR"},
+    "page-dark": {"dark": True},
+    "page-phone": {"size": PHONE},
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures(visit: Callable[..., Visit], tmp_path: Path, name: str) -> None:
+    visited = visit(**PICTURES[name])
+    visited.open()
+    if name == "page-dark":
+        visited.page.locator("[data-example=play]").click()
+        visited.settle()
+    folder = IMAGES if os.environ.get("ELMOKIT_PICTURES") else tmp_path
+    file = folder / f"{name}.png"
+    is_phone = name == "page-phone"
+    visited.page.screenshot(path=file, full_page=not is_phone)
+    width, height = struct.unpack(">II", file.read_bytes()[16:24])
+    assert width == (PHONE if is_phone else DESKTOP)[0]
+    assert height >= (PHONE if is_phone else DESKTOP)[1]
+    assert file.stat().st_size > 20_000
