@@ -17,6 +17,9 @@ import pytest
 
 from unit.serve.small_service import PATIENCE, Gate, Running, running, small_service
 
+# One for all, because it takes longer to make one than to ask.
+CLIENT = httpx.Client(timeout=PATIENCE)
+
 
 @pytest.fixture
 def gated() -> Iterator[tuple[Running, Gate]]:
@@ -37,14 +40,14 @@ def until(condition: Callable[[], bool]) -> float:
 
 
 def metric(server: Running, line: str) -> float:
-    for found in httpx.get(f"{server.url}/metrics").text.splitlines():
+    for found in CLIENT.get(f"{server.url}/metrics").text.splitlines():
         if found.startswith(f"{line} "):
             return float(found.split()[-1])
     return 0.0
 
 
 def ask(server: Running, text: str, path: str = "/v1/embeddings") -> httpx.Response:
-    return httpx.post(f"{server.url}{path}", json={"input": text}, timeout=PATIENCE)
+    return CLIENT.post(f"{server.url}{path}", json={"input": text})
 
 
 def hold_up(server: Running, gate: Gate, pool: ThreadPoolExecutor) -> "Future[httpx.Response]":
@@ -105,10 +108,9 @@ def test_a_long_request_lets_others_through(gated: tuple[Running, Gate]) -> None
     with ThreadPoolExecutor(4) as pool:
         first = hold_up(server, gate, pool)
         long = pool.submit(
-            httpx.post,
+            CLIENT.post,
             f"{server.url}/v1/embeddings",
             json={"input": ["a b c d e f g h"] * 1000},
-            timeout=PATIENCE,
         )
         until(lambda: metric(server, 'elmokit_queue_requests{device="cpu"}') == 1)
         short = pool.submit(ask, server, "short")
@@ -243,10 +245,10 @@ def test_readiness_ends_before_life_does() -> None:
     service = small_service()
     with running(service) as server:
         service.draining = True
-        assert httpx.get(f"{server.url}/readyz").status_code == 503
-        assert httpx.get(f"{server.url}/livez").status_code == 200
-        assert httpx.get(f"{server.url}/metrics").status_code == 200
-        assert httpx.get(f"{server.url}/v1/models").status_code == 503
+        assert CLIENT.get(f"{server.url}/readyz").status_code == 503
+        assert CLIENT.get(f"{server.url}/livez").status_code == 200
+        assert CLIENT.get(f"{server.url}/metrics").status_code == 200
+        assert CLIENT.get(f"{server.url}/v1/models").status_code == 503
 
 
 def _connects(server: Running) -> bool:

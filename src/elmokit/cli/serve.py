@@ -68,30 +68,30 @@ def command(
         raise MissingExtraError(error.name or "fastapi", "serve", "serving over HTTP") from error
 
     keys = [] if api_key_file is None else read_keys(api_key_file)
-    taken = taken_socket(host, port)
-    if not keys and not is_loopback(taken):
-        print(
-            f"elmo: note: anybody who reaches {host} can use this server; --api-key-file asks for "
-            "a key",
-            file=sys.stderr,
+    with taken_socket(host, port) as taken:
+        if not keys and not is_loopback(taken):
+            print(
+                f"elmo: note: anybody who reaches {host} can use this server; --api-key-file asks for "
+                "a key",
+                file=sys.stderr,
+            )
+        service = loaded_service(
+            models=model,
+            index=index,
+            tasks=task,
+            device=device,
+            dtype=dtype,
+            batch_tokens=max_batch_tokens,
+            queue_requests=max_queue,
+            queue_tokens=max_queue_tokens,
+            inputs=max_inputs,
+            sentence_tokens=max_sentence_tokens,
+            body_bytes=max_body_bytes,
         )
-    service = loaded_service(
-        models=model,
-        index=index,
-        tasks=task,
-        device=device,
-        dtype=dtype,
-        batch_tokens=max_batch_tokens,
-        queue_requests=max_queue,
-        queue_tokens=max_queue_tokens,
-        inputs=max_inputs,
-        sentence_tokens=max_sentence_tokens,
-        body_bytes=max_body_bytes,
-    )
-    names = ", ".join(service.models)
-    serve(
-        build_app(service, keys=keys),
-        service,
-        taken,
-        when_ready=lambda: print(f"elmo: serving {names} at {address_of(taken)}", flush=True),
-    )
+        names = ", ".join(service.models)
+        serve(
+            build_app(service, keys=keys),
+            service,
+            taken,
+            when_ready=lambda: print(f"elmo: serving {names} at {address_of(taken)}", flush=True),
+        )

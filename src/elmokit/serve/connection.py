@@ -8,6 +8,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 SECONDS_FOR_HEAD = 30.0
 HEAD_BYTES = 64 * 1024
+# So many requests may be sent before the answers to earlier ones have come.
+MOST_AHEAD = 8
 # One read may hold much more than a head; it is looked at in steps of this.
 STEP_BYTES = 16 * 1024
 TOO_LARGE = (
@@ -66,6 +68,10 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self._cycles = [one for one in self._cycles if not one.response_complete]
         self._cycles.append(self.cycle)
+        if len(self.pipeline) < MOST_AHEAD:
+            # uvicorn stops reading at the first request that comes too early, and would then not
+            # see that the client has left.
+            self.flow.resume_reading()
 
     def _expect_head(self) -> None:
         self._stop_timer()

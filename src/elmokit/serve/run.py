@@ -16,6 +16,7 @@ from elmokit.errors import InputError
 from elmokit.serve.connection import Connection
 from elmokit.serve.service import Service
 
+MOST_PORT = 65535
 # How long accepted requests may take at the end, so that whoever asked for it need not kill us.
 SECONDS_TO_FINISH = 25
 # For so long after the signal clients learn that the server is going, and what they have just
@@ -27,23 +28,22 @@ SECONDS_TO_KEEP_ALIVE = 75
 
 def taken_socket(host: str, port: int) -> socket.socket:
     """Take a port, without answering on it yet."""
+    if not 0 <= port <= MOST_PORT:
+        raise InputError(f"port: expected a number from 0 to {MOST_PORT}, found {port}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-    except (OSError, UnicodeError, OverflowError) as error:
-        raise InputError(
-            f"host, port: expected an address of this machine, found {host!r} and {port}"
-        ) from error
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"host: expected an address of this machine, found {host!r}") from error
     taken = socket.socket(family, kind, protocol)
     try:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(address)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         taken.close()
-        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"host, port: cannot answer on {host} port {port} ({reason}); choose others"
+            f"host, port: cannot answer on {host} port {port} ({error.strerror}); choose others"
         ) from error
     return taken
 
