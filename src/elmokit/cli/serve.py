@@ -71,8 +71,8 @@ def command(
     with taken_socket(host, port) as taken:
         if not keys and not is_loopback(taken):
             print(
-                f"elmo: note: anybody who reaches {host} can use this server; --api-key-file asks for "
-                "a key",
+                f"elmo: note: anybody who reaches {host} can use this server; --api-key-file asks "
+                "for a key",
                 file=sys.stderr,
             )
         service = loaded_service(

@@ -16,6 +16,8 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from elmokit.serve.problems import RequestError
+
 JSON, BYTES = "application/json", "application/octet-stream"
 SEND_AT_ONCE = 256 * 1024
 # Who takes no quarter of a megabyte in this time is as good as gone.
@@ -60,6 +62,11 @@ def json_answer(
 ) -> Answer:
     """Answer with a small JSON value."""
     return Answer([orjson.dumps(facts)], status=status, headers=headers)
+
+
+def refusal(problem: RequestError) -> Answer:
+    """Say what is wrong with a request."""
+    return json_answer(problem.facts(), status=problem.status, headers=problem.headers)
 
 
 def number_pieces(values: npt.NDArray[np.float32]) -> Iterator[bytes]:

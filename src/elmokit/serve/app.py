@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from elmokit.serve import schemas
-from elmokit.serve.answer import Answer, json_answer
+from elmokit.serve.answer import Answer, json_answer, refusal
 from elmokit.serve.body_limit import BodyLimit
 from elmokit.serve.description import (
     PROBLEMS,
@@ -79,7 +79,7 @@ def build_routes(service: Service, *, keyed: bool) -> FastAPI:
 
     async def refused(request: Request, error: Any) -> Response:
         service.metrics.refused.labels(error.reason).inc()
-        return error.answer()  # type: ignore[no-any-return]
+        return refusal(error)
 
     app.add_exception_handler(RequestError, refused)
     app.add_exception_handler(Exception, _failed)
@@ -185,11 +185,11 @@ def _add_pages(app: FastAPI) -> None:
 
 
 async def _status(request: Request, error: Any) -> Response:
-    return status_problem(error.status_code, error.headers).answer()
+    return refusal(status_problem(error.status_code, error.headers))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return internal_problem().answer()  # the log says more
+    return refusal(internal_problem())  # the log says more
 
 
 async def _client_gone(request: Request, error: Exception) -> Response:

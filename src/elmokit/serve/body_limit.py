@@ -2,6 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from elmokit.serve.answer import refusal
 from elmokit.serve.metrics import Metrics
 from elmokit.serve.problems import RequestError
 
@@ -26,9 +27,9 @@ class BodyLimit:
         length = _announced_length(scope)
         if length is not None and length > self._most:
             close = length > READ_TO_THE_END * self._most
-            refusal = self._refusal(close=close)
-            self._metrics.refused.labels(refusal.reason).inc()
-            await refusal.answer()(scope, receive, send)
+            problem = self._problem(close=close)
+            self._metrics.refused.labels(problem.reason).inc()
+            await refusal(problem)(scope, receive, send)
             return
         read = 0
 
@@ -41,11 +42,11 @@ class BodyLimit:
             while message.get("more_body", False) and read <= READ_TO_THE_END * self._most:
                 message = await receive()
                 read += len(message.get("body", b""))
-            raise self._refusal(close=message.get("more_body", False))
+            raise self._problem(close=message.get("more_body", False))
 
         await self._app(scope, counted, send)
 
-    def _refusal(self, *, close: bool) -> RequestError:
+    def _problem(self, *, close: bool) -> RequestError:
         return RequestError(
             413,
             f"the body: expected at most {self._most} bytes",

@@ -9,16 +9,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from elmokit.embed.embed_window import is_out_of_memory
 from elmokit.errors import InputError
 from elmokit.serve.batcher import Batcher, Share
-from elmokit.serve.metrics import Metrics
 from elmokit.serve.problems import internal_problem, problem_of_input
 from elmokit.serve.work import Work
 
 logger = logging.getLogger("elmokit.serve")
+
+
+class BatchMetrics(Protocol):
+    """Whoever counts batches."""
+
+    def computed(self, name: str, *, tokens: int, items: int, seconds: float) -> None:
+        """Count a batch."""
+        ...
 
 
 class _Begun(NamedTuple):
@@ -30,7 +37,7 @@ class _Begun(NamedTuple):
 class DeviceThread(threading.Thread):
     """Computes the batches of a `Batcher` until that is closed and empty."""
 
-    def __init__(self, batcher: Batcher, *, device: str, metrics: Metrics) -> None:
+    def __init__(self, batcher: Batcher, *, device: str, metrics: BatchMetrics) -> None:
         super().__init__(name=f"elmo {device}", daemon=True)
         self._batcher = batcher
         self._metrics = metrics

@@ -5,6 +5,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from elmokit.serve.answer import refusal
 from elmokit.serve.problems import internal_problem, shutting_down
 from elmokit.serve.service import Service
 
@@ -43,9 +44,9 @@ class Frame:
         metrics.in_flight.inc()
         try:
             if self._service.draining and scope["path"] not in WATCHED:
-                refusal = shutting_down()
-                metrics.refused.labels(refusal.reason).inc()
-                await refusal.answer()(scope, receive, watched)
+                problem = shutting_down()
+                metrics.refused.labels(problem.reason).inc()
+                await refusal(problem)(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
         except TimeoutError:
@@ -53,7 +54,7 @@ class Frame:
         except Exception:
             logger.exception("a request failed")
             if status == 0:
-                await internal_problem().answer()(scope, receive, watched)
+                await refusal(internal_problem())(scope, receive, watched)
         finally:
             metrics.in_flight.dec()
             route = getattr(scope.get("route"), "path", "other")

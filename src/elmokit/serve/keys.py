@@ -7,6 +7,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from elmokit.errors import InputError
+from elmokit.serve.answer import refusal
 from elmokit.serve.metrics import Metrics
 from elmokit.serve.problems import RequestError
 
@@ -64,7 +65,7 @@ class KeyGuard:
             headers={"WWW-Authenticate": "Bearer"},
         )
         self._metrics.refused.labels(problem.reason).inc()
-        await problem.answer()(scope, receive, send)
+        await refusal(problem)(scope, receive, send)
 
     def _is_public(self, path: str) -> bool:
         return path in self._public or path.startswith(self._public_prefix)

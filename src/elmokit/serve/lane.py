@@ -3,13 +3,13 @@
 import time
 
 from elmokit.serve.batcher import Batcher
-from elmokit.serve.device_thread import DeviceThread
+from elmokit.serve.device_thread import BatchMetrics, DeviceThread
 from elmokit.serve.embedding import Embedding, Wanted
 from elmokit.serve.limits import MARKS, Limits
-from elmokit.serve.metrics import Metrics
 from elmokit.serve.work import Part
 
-SENTENCE = ["Most", "sentences", "that", "people", "write", "are", "about", "as", "long", "."]
+# About as many tokens as sentences have.
+SENTENCE = [f"word{number}" for number in range(24)]
 # Tokens of the batch that shows how fast a device is, as a part of the largest.
 SHARE_OF_BATCH = 8
 TIMES = 2
@@ -23,7 +23,7 @@ SHORTEST_LINE, LONGEST_LINE = 1 / 8, 2.0
 class Lane:
     """Everything that computes on one device goes through here."""
 
-    def __init__(self, device: str, *, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, device: str, *, limits: Limits, metrics: BatchMetrics) -> None:
         self.batcher = Batcher(
             batch_tokens=limits.batch_tokens,
             queue_requests=limits.queue_requests,

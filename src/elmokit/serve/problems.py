@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 from elmokit.errors import InputError
-from elmokit.serve.answer import Answer, json_answer
 
 _TYPES = {
     401: "authentication_error",
@@ -43,22 +42,17 @@ class RequestError(Exception):
         """Why, in a word, for the metrics."""
         return self.code or f"status {self.status}"
 
-    def answer(self) -> Answer:
-        """Give what is sent."""
-        return json_answer(problem_facts(self), status=self.status, headers=self.headers)
-
-
-def problem_facts(problem: RequestError) -> dict[str, Any]:
-    """Give the JSON value of a problem."""
-    default = "invalid_request_error" if problem.status < 500 else "server_error"
-    return {
-        "error": {
-            "message": problem.message,
-            "type": _TYPES.get(problem.status, default),
-            "param": problem.param,
-            "code": problem.code,
+    def facts(self) -> dict[str, Any]:
+        """Give it as a JSON value."""
+        default = "invalid_request_error" if self.status < 500 else "server_error"
+        return {
+            "error": {
+                "message": self.message,
+                "type": _TYPES.get(self.status, default),
+                "param": self.param,
+                "code": self.code,
+            }
         }
-    }
 
 
 def wrong_field(param: str, expected: str, *, code: str | None = None) -> RequestError:

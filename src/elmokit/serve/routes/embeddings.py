@@ -17,10 +17,10 @@ from elmokit.serve.fields import (
     text_inputs,
     tokenised,
 )
+from elmokit.serve.length_order import SortedSentences
 from elmokit.serve.problems import wrong_field
 from elmokit.serve.request_body import json_object
 from elmokit.serve.service import CHARACTERS_AT_ONCE, NUMBERS_AT_ONCE, Service
-from elmokit.serve.work import Work
 
 FIELDS = ("input", "model", "encoding_format", "dimensions", "user")
 
@@ -42,9 +42,9 @@ async def embeddings(request: Request, service: Service) -> Answer:
     )
     check_lengths(sentences.words, service.limits)
     wanted = Wanted(model.layer_choice("average"), pooled=True)
-    work = Work(model.embedding, sentences.words, sentences.costs, wanted)
-    parts = await service.computed(request, work)
-    vectors: npt.NDArray[np.float32] = np.concatenate(parts)  # (B, D)
+    ordered = SortedSentences(sentences)
+    parts = await service.computed(request, ordered.work(model, wanted))
+    vectors = ordered.pooled(parts)
     count = sentences.token_count
     pieces = await service.apart(
         lambda: _pieces(vectors, encoding, model.name, count),

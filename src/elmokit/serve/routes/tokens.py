@@ -1,5 +1,6 @@
 """POST /v1/tokens: a vector for each token, in the layers that are asked for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,12 @@ from elmokit.serve.fields import (
     text_inputs,
     tokenised,
 )
+from elmokit.serve.length_order import SortedSentences
 from elmokit.serve.limits import Limits
 from elmokit.serve.problems import RequestError, problem_of_input
 from elmokit.serve.request_body import json_object
 from elmokit.serve.served_model import ServedModel
 from elmokit.serve.service import CHARACTERS_AT_ONCE, NUMBERS_AT_ONCE, Service
-from elmokit.serve.work import Work
 
 FIELDS = ("input", "model", "layers", "encoding_format")
 # Beyond any use, and far from where vectors become infinite.
@@ -50,30 +51,29 @@ async def tokens(request: Request, service: Service) -> Answer:
     )
     check_lengths(sentences.words, service.limits)
     _check_answer(choice, sentences.token_count, encoding, service.limits)
-    work = Work(model.embedding, sentences.words, sentences.costs, Wanted(choice))
-    parts = await service.computed(request, work)
-    vectors: npt.NDArray[np.float32] = parts[0] if len(parts) == 1 else np.concatenate(parts, -2)
-    small = vectors.size < NUMBERS_AT_ONCE
+    ordered = SortedSentences(sentences)
+    parts = await service.computed(request, ordered.work(model, Wanted(choice)))
+    small = sum(part.size for part in parts) < NUMBERS_AT_ONCE
     if encoding == "npy":
-        counts = ",".join(str(len(words)) for words in sentences.words)
         return Answer(
-            await service.apart(lambda: npy_pieces(vectors), small=small),
+            await service.apart(
+                lambda: npy_pieces(np.concatenate(ordered.rows(parts), axis=-2)), small=small
+            ),
             media_type=BYTES,
-            headers={"X-Token-Counts": counts},
+            headers={"X-Token-Counts": ",".join(str(len(words)) for words in sentences.words)},
         )
     return Answer(
-        await service.apart(lambda: _pieces(vectors, sentences, encoding, model.name), small=small)
+        await service.apart(
+            lambda: _pieces(ordered.rows(parts), sentences, encoding, model.name), small=small
+        )
     )
 
 
 def _pieces(
-    vectors: npt.NDArray[np.float32], sentences: Sentences, encoding: str, model: str
+    rows: Sequence[npt.NDArray[np.float32]], sentences: Sentences, encoding: str, model: str
 ) -> list[bytes]:
     pieces = [b'{"object":"list","model":', orjson.dumps(model), b',"data":[']
-    end = 0
-    for index, words in enumerate(sentences.words):
-        first, end = end, end + len(words)
-        part = vectors[..., first:end, :]
+    for index, part in enumerate(rows):
         facts = {"index": index, "tokens": sentences.described(index), "shape": part.shape}
         pieces += [b"," if index else b"", orjson.dumps(facts)[:-1], b',"vectors":']
         if encoding == "base64":
