@@ -12,7 +12,7 @@ from elmokit.serve.work import Part
 SENTENCE = [f"word{number}" for number in range(24)]
 # Tokens of the batch that shows how fast a device is, as a part of the largest.
 SHARE_OF_BATCH = 8
-TIMES = 2
+TIMES = 3
 # A batch costs so much for itself and so much for each of its tokens. A line with tokens for this
 # many times the former makes batches that lose little by it; a longer one makes people wait, and
 # wins nothing more.

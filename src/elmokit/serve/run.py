@@ -74,6 +74,7 @@ class Server(uvicorn.Server):
                 log_level="error",
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,
                 timeout_keep_alive=SECONDS_TO_KEEP_ALIVE,
                 timeout_graceful_shutdown=SECONDS_TO_FINISH,
             )
