@@ -112,6 +112,10 @@ def test_substitutes_are_the_librarys(visit: Visits, elmo: Elmo) -> None:
     check_substitutes(visited, elmo, place, rescore=True)
     visited.choose(1, 2)
     check_substitutes(visited, elmo, (tokenised(elmo, BANKS)[1], 2), rescore=False)
+    # A word that was asked about is not asked about again.
+    visited.choose(0, 4)
+    check_substitutes(visited, elmo, place, rescore=False)
+    assert len(visited.asked("v1/substitutes")) == 3
 
 
 def check_substitutes(

@@ -13,7 +13,7 @@ Visits = Callable[..., Visit]
 # Each example: what is chosen, one word that must come near to it, and one that must stay away.
 EXAMPLES = {
     "bank": ("bank", (1, 10), (2, 1)),
-    "play": ("play", (1, 3), (3, 2)),
+    "play": ("play", (3, 8), (1, 3)),
     "spring": ("spring", (1, 5), (4, 2)),
     "typos": ("government", (1, 1), (1, 3)),
 }
@@ -170,6 +170,21 @@ def test_a_link_brings_the_view_back(visit: Visits) -> None:
     other.settle()
     assert other.page.locator("#word-name").text_content() == "cat"
     assert other.page.locator("#layer").input_value() == "1"
+
+
+def test_without_a_clipboard_things_are_shown_to_be_copied(visit: Visits) -> None:
+    """Browsers give none to a page that comes by plain HTTP from another machine."""
+    visited = visit()
+    page = visited.page
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    visited.open_text("The bank.", (0, 1))
+    page.locator("#copy-link").click()
+    assert page.locator("#shown-text").input_value() == page.url
+    page.locator("#shown-copy").click()
+    page.get_by_text("Copy it with Ctrl+C").wait_for()
+    assert page.evaluate("getSelection().toString()") == page.url
+    page.get_by_role("button", name="Close", exact=True).click()
+    assert page.locator("#shown").is_hidden()
 
 
 @pytest.mark.parametrize(

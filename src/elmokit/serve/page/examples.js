@@ -14,12 +14,12 @@ export const EXAMPLES = {
   },
   play: {
     text: [
-      "The children play football in the garden.",
-      "They want to play the game again tomorrow.",
+      "We used to play together after school.",
+      "He wants to play football with his friends.",
       "She wrote a play about the war.",
-      "The new play opened at the theatre last night.",
+      "He went to the theatre to see a play.",
     ].join("\n"),
-    word: { sentence: 0, token: 2 },
+    word: { sentence: 2, token: 3 },
     layer: null,
   },
   spring: {

@@ -1,8 +1,9 @@
 // Where labels go on the map, so that they lie neither on each other nor on points.
 
-const GAP = 9;
+// Between a point and its label.
+export const GAP = 9;
 
-// `items` are {x, y, width, height} in the order of their importance, `size` is [width, height].
+// `items` are {x, y, width, height, gap} in the order of their importance, `size` is [width, height].
 // Gives for each [dx, dy, anchor], or null where no place is free.
 export function placeLabels(items, [width, height]) {
   const points = items.map(({ x, y }) => box(x - 6, y - 6, 12, 12));
@@ -27,17 +28,17 @@ export function placeLabels(items, [width, height]) {
   });
 }
 
-function places({ height }) {
+function places({ height, gap }) {
   const middle = height * 0.28;
   return [
-    [GAP, middle, "start"],
-    [-GAP, middle, "end"],
-    [0, -GAP, "middle"],
-    [0, GAP + height * 0.7, "middle"],
-    [GAP - 2, -GAP + 3, "start"],
-    [GAP - 2, GAP + height * 0.5, "start"],
-    [-GAP + 2, -GAP + 3, "end"],
-    [-GAP + 2, GAP + height * 0.5, "end"],
+    [gap, middle, "start"],
+    [-gap, middle, "end"],
+    [0, -gap, "middle"],
+    [0, gap + height * 0.7, "middle"],
+    [gap - 2, -gap + 3, "start"],
+    [gap - 2, gap + height * 0.5, "start"],
+    [-gap + 2, -gap + 3, "end"],
+    [-gap + 2, gap + height * 0.5, "end"],
   ];
 }
 

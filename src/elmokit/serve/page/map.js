@@ -1,13 +1,14 @@
 // All words on a plane. A word keeps the shape and the colour of its sentence.
 
 import { drawn } from "./element.js";
-import { placeLabels } from "./labels.js";
+import { GAP, placeLabels } from "./labels.js";
 import { colourOf, shapeOf } from "./markers.js";
 import { principal } from "./principal.js";
 import { say } from "./strings.js";
 
 const MOST_POINTS = 400;
 const MARGIN = 44;
+const RING = 10;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
 export class WordMap {
@@ -70,7 +71,7 @@ export class WordMap {
         "data-token": token,
         click: () => this.#onChoose({ sentence, token }),
       },
-      drawn("circle", { class: "ring", r: 10 }),
+      drawn("circle", { class: "ring", r: RING }),
       drawn("path", { d: shapeOf(sentence) }),
       drawn("text", {}, word),
       drawn("title", {}, `${sentence + 1}: ${word}`),
@@ -80,7 +81,7 @@ export class WordMap {
   #arrange() {
     const width = Math.round(this.#svg.clientWidth);
     if (width === 0) return;
-    const height = Math.round(Math.min(Math.max(width * 0.82, 300), 680));
+    const height = Math.round(Math.min(Math.max(width * 0.95, 300), 700));
     this.#svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.#svg.setAttribute("height", height);
     const placed = spread(this.#points, width, height);
@@ -95,7 +96,8 @@ export class WordMap {
       point.node.dataset.y = point.place[1].toFixed(6);
       const { width: wide, height: high } = measured(point.word, isAlike);
       const weight = (isChosen ? 1000 : 0) + (isAlike ? 500 : 0) + point.word.length;
-      return { point, weight, ...placed[which], width: wide, height: high };
+      const gap = isChosen ? RING + 4 : GAP;
+      return { point, weight, ...placed[which], width: wide, height: high, gap };
     });
     // Long words say most and come after the chosen ones; what finds no place waits for the mouse.
     items.sort((one, two) => two.weight - one.weight);

@@ -6,12 +6,20 @@ import { ask } from "./server.js";
 import { say } from "./strings.js";
 
 export const COUNT = 8;
+const MOST_KEPT = 500;
+const kept = new Map();
 
-// `exact` puts each word into the sentence and weighs the whole; that takes many times longer.
+// `exact` puts each word into the sentence and weighs the whole; that takes many times longer. The
+// answer is always the same, so people who come back to a word have it at once.
 export async function fetchSubstitutes(model, tokens, position, exact, signal) {
   const body = { model, input: tokens, position, count: COUNT, rescore: exact };
-  const { data } = await ask("v1/substitutes", body, { signal });
-  return data;
+  const name = JSON.stringify(body);
+  if (!kept.has(name)) {
+    const { data } = await ask("v1/substitutes", body, { signal });
+    if (kept.size >= MOST_KEPT) kept.clear();
+    kept.set(name, data);
+  }
+  return kept.get(name);
 }
 
 export function substituteList(found) {
