@@ -272,3 +272,22 @@ def test_many_connections_are_answered_in_one_loop(gated: tuple[Running, Gate]) 
             return [answer.status_code for answer in await asyncio.gather(*calls)]
 
     assert set(asyncio.run(asked())) == {200}
+
+
+def test_a_full_line_refuses_before_bodies_are_read_and_nothing_else(
+    gated: tuple[Running, Gate],
+) -> None:
+    server, gate = gated
+    with ThreadPoolExecutor(60) as pool:
+        hold_up(server, gate, pool)
+        for number in range(40):
+            pool.submit(ask, server, f"number {number}")
+        until(lambda: metric(server, 'elmokit_queue_requests{device="cpu"}') == 40)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as taken:
+            taken.sendall(
+                b"POST /v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"Content-Length: 1000\r\n\r\n"
+            )
+            assert taken.recv(65536).startswith(b"HTTP/1.1 429 ")
+        assert CLIENT.get(f"{server.url}/v1/models").status_code == 200
+        gate.open()

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from elmokit.serve import schemas
 from elmokit.serve.answer import Answer, json_answer, refusal
 from elmokit.serve.body_limit import BodyLimit
+from elmokit.serve.busy_guard import BusyGuard
 from elmokit.serve.description import (
     PROBLEMS,
     asked,
@@ -50,6 +51,7 @@ def build_app(service: Service, *, keys: Iterable[bytes] = ()) -> ASGIApp:
         most=service.limits.body_bytes,
         metrics=service.metrics,
     )
+    framed = BusyGuard(framed, service=service)
     if keys:
         framed = KeyGuard(
             framed,

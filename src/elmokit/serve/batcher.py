@@ -10,13 +10,16 @@ from collections import deque
 from typing import NamedTuple
 
 from elmokit.serve.pace import Pace
-from elmokit.serve.problems import queue_is_full, shutting_down
+from elmokit.serve.problems import RequestError, queue_is_full, shutting_down
 from elmokit.serve.work import Computation, Part, Work
 
 # A request takes this part of a batch at a time, then it is the others' turn.
 SHARE_OF_BATCH = 16
 # A long request counts for no more than this part of what may wait, since it is served by turns.
 SHARE_OF_QUEUE = 4
+
+# Less room than this part of the line is room for hardly any request.
+NEARLY_FULL = 32
 
 
 class Share(NamedTuple):
@@ -72,10 +75,17 @@ class Batcher:
             work.weight = self.pace.weight(work.computation)
             counted = self._counted + self._count(work)
             if len(self._line) >= self._queue_requests or counted > self.queue_tokens:
-                raise queue_is_full(self.pace.seconds(self._counted))
+                raise self._refusal()
             self._line.append(work)
             self._counted = counted
             self._changed.notify()
+
+    def no_room(self) -> RequestError | None:
+        """Give the error that nearly every request would be refused with now, if there is one."""
+        almost = (1 - 1 / NEARLY_FULL) * self.queue_tokens
+        if len(self._line) < self._queue_requests and self._counted <= almost:
+            return None
+        return self._refusal()
 
     def cancel(self, work: Work) -> bool:
         """Forget a request that nobody waits for; says whether that saved computing any of it."""
@@ -107,6 +117,9 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    def _refusal(self) -> RequestError:
+        return queue_is_full(self.pace.seconds(self._counted))
 
     def _filled(self, computation: Computation) -> list[Share]:
         room = float(self._batch_tokens)

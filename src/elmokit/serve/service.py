@@ -115,6 +115,15 @@ class Service:
             "version": __version__,
         }
 
+    def no_room(self) -> RequestError | None:
+        """Give the error with which requests are refused while every line is full."""
+        problem = None
+        for lane in self._lanes.values():
+            problem = lane.batcher.no_room()
+            if problem is None:
+                return None
+        return problem
+
     async def computed(self, request: Request, work: Work) -> list[Any]:
         """Have work done and give the results of its parts; stops when the client leaves."""
         if self.draining:

@@ -201,3 +201,19 @@ def test_every_item_is_computed_once_in_order_within_the_budget(
             found[share.work] += share.part.items
     assert all(items == list(one.items) for one, items in found.items())
     assert (queue.waiting_requests, queue.waiting_tokens) == (0, 0)
+
+
+def test_a_line_with_hardly_any_room_says_so_before_a_request_is_read() -> None:
+    queue = batcher(queue=320, requests=100)
+    for _ in range(4):
+        queue.submit(work([77]))
+    assert queue.no_room() is None
+    queue.submit(work([3]))
+    problem = queue.no_room()
+    assert problem is not None
+    assert problem.status == 429
+    queue.take()
+    assert queue.no_room() is None
+    few = batcher(requests=1)
+    few.submit(work([1]))
+    assert few.no_room() is not None

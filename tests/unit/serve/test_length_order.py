@@ -15,11 +15,13 @@ def test_vectors_come_in_the_order_of_the_request() -> None:
     sentences = tokenised([["w"] * length for length in lengths], model, places=False)
     ordered = SortedSentences(sentences)
     # In the order of computing: 7, 7, 3, 1, 0; cut into two parts anywhere.
-    tokens = np.repeat(np.float32([2, 4, 0, 3]), [7, 7, 3, 1])[:, None]
+    tokens = np.repeat(np.array([2, 4, 0, 3], np.float32), [7, 7, 3, 1])[:, None]
     rows = ordered.rows([tokens[:14], tokens[14:]])
     assert [set(row.flatten().tolist()) for row in rows] == [{0.0}, set(), {2.0}, {3.0}, {4.0}]
     assert [len(row) for row in rows] == lengths
-    pooled = ordered.pooled([np.float32([[2], [4], [0]]), np.float32([[3], [1]])])
+    pooled = ordered.pooled(
+        [np.array([[2], [4], [0]], np.float32), np.array([[3], [1]], np.float32)]
+    )
     assert pooled.flatten().tolist() == [0, 1, 2, 3, 4]
 
 
