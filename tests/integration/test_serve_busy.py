@@ -21,6 +21,12 @@ from unit.serve.small_service import PATIENCE, Gate, Running, running, small_ser
 CLIENT = httpx.Client(timeout=PATIENCE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _closed_client() -> Iterator[None]:
+    yield
+    CLIENT.close()
+
+
 @pytest.fixture
 def gated() -> Iterator[tuple[Running, Gate]]:
     service = small_service(queue_requests=40, queue_tokens=10_000, batch_tokens=1100)
