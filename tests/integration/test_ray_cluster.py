@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -42,12 +43,12 @@ pytestmark = [
 TINY = "tiny-untrained"
 SHARD_BYTES = 6000
 SECONDS = 240
-# A machine counts as lost after a second; Ray's own half a minute would be waited for here.
+# A machine counts as lost after some seconds; Ray's own half a minute would be waited for here.
 SOON = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 300,
     "health_check_timeout_ms": 1000,
-    "health_check_failure_threshold": 3,
+    "health_check_failure_threshold": 10,
 }
 OBJECT_STORE = 80 * 2**20
 
@@ -288,3 +289,73 @@ def test_a_text_that_ends_its_process_each_time_ends_the_run(
     wait_for(lambda: not ray_processes(own_folder))
     subprocess.run(command(texts, out), capture_output=True, timeout=SECONDS, check=True)
     assert_whole(out, expected)
+
+
+@pytest.mark.slow
+def test_the_example_finds_rivers_by_a_river(own_folder: str) -> None:
+    del own_folder
+    finished = subprocess.run(
+        [sys.executable, str(Path(__file__).parents[2] / "examples" / "ray_embed.py")],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    lines = finished.stdout.splitlines()
+    assert lines[0] == "3 shards, 3 made now: 7 sentences, 48 tokens"
+    assert lines[1] == "bank in rivers.txt, line 1: She sat on the bank of the river."
+    assert "walks.txt, line 1" in lines[2]
+    assert "money.txt, line 1" in lines[-1]
+
+
+@pytest.mark.slow
+def test_through_ray_client(
+    own_folder: str, texts: list[Path], expected: pyarrow.Table, tmp_path: Path
+) -> None:
+    """A cluster with a password, from outside, by both kinds of address."""
+    pytest.importorskip("grpc", reason="Ray Client needs ray[client]")
+    ports = free_ports(2)
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+    environment = os.environ | token | {"RAY_USAGE_STATS_ENABLED": "0"}
+    start = [
+        *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--num-cpus=2"),
+        *(f"--port={ports[0]}", f"--ray-client-server-port={ports[1]}"),
+        *("--include-dashboard=false", f"--object-store-memory={OBJECT_STORE}"),
+    ]
+    try:
+        subprocess.run(start, env=environment, check=True, capture_output=True, timeout=SECONDS)
+        for address in (f"ray://127.0.0.1:{ports[1]}", f"127.0.0.1:{ports[0]}"):
+            out = tmp_path / address[:3]
+            words = command(texts, out)
+            words[words.index("local")] = address
+            finished = subprocess.run(
+                words, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+            assert finished.returncode == 0, finished.stderr
+            assert json.loads(finished.stdout)["made"] > 40
+            assert_whole(out, expected)
+            locked_out = subprocess.run(
+                [*words[:-1], "--layers", "top", "-o", str(tmp_path / "no")],
+                env={**os.environ, "RAY_AUTH_MODE": "disabled"},
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            assert locked_out.returncode == 2
+            assert f"no connection to '{address}'" in locked_out.stderr
+            assert "RAY_AUTH_TOKEN" in locked_out.stderr
+    finally:
+        for process in ray_processes(own_folder):
+            os.kill(process, signal.SIGKILL)
+
+
+def free_ports(count: int) -> list[int]:
+    """Find ports below those that Ray gives to its own processes."""
+    found: list[int] = []
+    for port in range(7000, 9990):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) and len(found) < count:
+                found.append(port)
+    return found
