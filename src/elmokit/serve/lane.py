@@ -36,7 +36,8 @@ class Lane:
         """See how fast the device embeds, and settle how much may wait."""
         cost = len(SENTENCE) + MARKS
         count = max(2, self._limits.batch_tokens // SHARE_OF_BATCH // cost)
-        lone, many = (_seconds(embedding, wanted, rows) for rows in (1, count))
+        times = TIMES if self._limits.queue_tokens is None else 1
+        lone, many = (_seconds(embedding, wanted, rows, times) for rows in (1, count))
         self.batcher.pace.learn_reference(embedding, count * cost, many)
         if self._limits.queue_tokens is None:
             per_token = max(many - lone, 0.0) / ((count - 1) * cost)
@@ -56,11 +57,11 @@ class Lane:
         self._thread.join()
 
 
-def _seconds(embedding: Embedding, wanted: Wanted, rows: int) -> float:
+def _seconds(embedding: Embedding, wanted: Wanted, rows: int, times: int) -> float:
     """Give the least time that so many sentences take: others may use the machine too."""
     part = Part(wanted, [SENTENCE] * rows)
     found = []
-    for _ in range(TIMES):
+    for _ in range(times):
         since = time.perf_counter()
         embedding.begin([part])()
         found.append(time.perf_counter() - since)

@@ -1,13 +1,15 @@
 """Probabilities for many requests at once: sentences that are scored, gaps that are filled."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from elmokit.embed.elmo import Elmo
 from elmokit.lm.gap import Gap
-from elmokit.lm.score import Direction, score
-from elmokit.lm.substitutes import SHORTLIST, Substitute, fill, substitutes
-from elmokit.serve.limits import MARKS
+from elmokit.lm.score import Direction, SentenceScore, score
+from elmokit.lm.substitutes import Substitute, substitutes
 from elmokit.serve.work import Part
 
 
@@ -36,30 +38,15 @@ class Scoring:
         return lambda: results
 
 
-class Filling(NamedTuple):
-    """A gap and what may go into it."""
+class Shortlist(NamedTuple):
+    """A gap, and how many words of the vocabulary are wanted for it."""
 
     gap: Gap
     most: int
-    """How many words of the vocabulary are given."""
-    candidates: list[list[str]] | None
-    """Tokenised words to compare; None for those of the vocabulary that fit best."""
-    rescore: bool = True
-    """Whether the best of the vocabulary are put into the sentence, which is scored as a whole."""
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that are scored for it."""
-        around = len(self.gap.left) + len(self.gap.right) + MARKS
-        if self.candidates is None and not self.rescore:
-            return around
-        if self.candidates is None:
-            return around + max(self.most, SHORTLIST) * (around + 1)
-        return sum(around + len(candidate) for candidate in self.candidates)
 
 
-class Substitution:
-    """Fills gaps; a part gets a list of `Substitute` for each of its items."""
+class Shortlisting:
+    """Finds words for gaps, judged from the gap alone; a part gets a list for each of its items."""
 
     name = "substitutes"
 
@@ -69,14 +56,46 @@ class Substitution:
 
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
         """See `Computation`."""
-        results = [[self._filled(item) for item in part.items] for part in parts]
+        results = [[self._found(item) for item in part.items] for part in parts]
         return lambda: results
 
-    def _filled(self, item: Filling) -> list[Substitute]:
-        model, start = self._elmo.language_model, _start(self._elmo)
-        if item.candidates is None:
-            return substitutes(model, item.gap, count=item.most, rescore=item.rescore, start=start)
-        return fill(model, item.gap, item.candidates, start=start)
+    def _found(self, item: Shortlist) -> list[Substitute]:
+        return substitutes(
+            self._elmo.language_model,
+            item.gap,
+            count=item.most,
+            rescore=False,
+            start=_start(self._elmo),
+        )
+
+
+def ranked(
+    gap: Gap, candidates: Sequence[Sequence[str]], scores: Sequence[SentenceScore]
+) -> list[Substitute]:
+    """Order candidates by the scores of the sentence with each of them, the best first.
+
+    It is what `elmokit.lm.substitutes.fill` does in one go. Here the sentences are scored before,
+    in batches with those of others.
+    """
+    totals = np.array([scored.comparable_log_probability for scored in scores])
+    shares = np.exp(totals - np.logaddexp.reduce(totals))
+    first = len(gap.left)
+    found = []
+    for candidate, scored, share in zip(candidates, scores, shares, strict=True):
+        place = slice(first, first + len(candidate))
+        assert scored.forward is not None
+        assert scored.backward is not None
+        found.append(
+            Substitute(
+                " ".join(candidate),
+                float(share),
+                math.fsum(scored.forward[place]),
+                math.fsum(scored.backward[place]),
+                scored.log_probability,
+                any(scored.unknown[place]),
+            )
+        )
+    return sorted(found, key=lambda one: -one.probability)
 
 
 def _start(elmo: Elmo) -> Any:

@@ -10,7 +10,7 @@ from elmokit.embed.layer_choice import LayerChoice
 from elmokit.errors import InputError
 from elmokit.lm.score import Direction
 from elmokit.serve.embedding import Embedding
-from elmokit.serve.language import Scoring, Substitution
+from elmokit.serve.language import Scoring, Shortlisting
 from elmokit.text.tokenise import Token
 
 # Far more of a word than any known model reads, and little enough to keep words in memory.
@@ -38,7 +38,7 @@ class ServedModel:
         self.elmo = elmo
         self.created = int(time.time())
         self.embedding = Embedding(elmo)
-        self.substitution = Substitution(elmo)
+        self.shortlisting = Shortlisting(elmo)
         self.scoring = {direction: Scoring(elmo, direction) for direction in get_args(Direction)}
         self._choices: dict[str | int | tuple[float, ...], LayerChoice] = {}
 

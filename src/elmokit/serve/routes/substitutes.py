@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from elmokit.errors import InputError
 from elmokit.lm.gap import Gap, find_gap
-from elmokit.lm.substitutes import DEFAULT_COUNT
+from elmokit.lm.substitutes import DEFAULT_COUNT, SHORTLIST, Substitute
 from elmokit.serve.answer import Answer, json_answer
 from elmokit.serve.fields import (
     check_characters,
@@ -18,7 +18,8 @@ from elmokit.serve.fields import (
     position_in,
     whole_number,
 )
-from elmokit.serve.language import Filling
+from elmokit.serve.language import Shortlist, ranked
+from elmokit.serve.limits import MARKS
 from elmokit.serve.problems import RequestError, problem_of_input, wrong_field
 from elmokit.serve.request_body import json_object
 from elmokit.serve.routes.score import check_language_model
@@ -51,10 +52,22 @@ async def substitutes(request: Request, service: Service) -> Answer:
     gap = await service.apart(lambda: _gap(text, values, model), small=small)
     check_lengths([[*gap.left, *gap.right]], service.limits)
     candidates = _candidates(values.get("candidates"), model)
-    filling = Filling(gap, count, candidates, _rescore(values.get("rescore")))
-    _check_work(filling, service)
-    work = Work(model.substitution, [filling], [filling.tokens])
-    ((found,),) = await service.computed(request, work)
+    rescore = _rescore(values.get("rescore"))
+    around = len(gap.left) + len(gap.right) + MARKS
+    _check_work(around, candidates, rescore, service)
+    found: list[Substitute] = []
+    if candidates is None:
+        asked = Shortlist(gap, max(count, SHORTLIST) if rescore else count)
+        work = Work(model.shortlisting, [asked], [around])
+        ((found,),) = await service.computed(request, work)
+        candidates = [[one.word] for one in found] if rescore else []
+    if candidates:
+        # Sentence by sentence, so that others have their turns in between.
+        sentences = [gap.filled(candidate) for candidate in candidates]
+        costs = [len(sentence) + MARKS for sentence in sentences]
+        work = Work(model.scoring["both"], sentences, costs)
+        parts = await service.computed(request, work)
+        found = ranked(gap, candidates, [scored for part in parts for scored in part])
     return json_answer(
         {
             "object": "list",
@@ -89,7 +102,7 @@ def _candidates(value: Any, model: ServedModel) -> list[list[str]] | None:
     candidates = [model.words(one) for one in value]
     if not all(candidates):
         raise wrong_field("candidates", "strings that hold a word each")
-    return candidates
+    return [list(one) for one in dict.fromkeys(map(tuple, candidates))]
 
 
 def _rescore(value: Any) -> bool:
@@ -98,11 +111,17 @@ def _rescore(value: Any) -> bool:
     return value is not False
 
 
-def _check_work(filling: Filling, service: Service) -> None:
-    if filling.tokens > service.limits.request_tokens:
+def _check_work(
+    around: int, candidates: list[list[str]] | None, rescore: bool, service: Service
+) -> None:
+    if candidates is not None:
+        tokens = sum(around + len(candidate) for candidate in candidates)
+    else:
+        tokens = SHORTLIST * (around + 1) if rescore else around
+    if tokens > service.limits.request_tokens:
         raise RequestError(
             422,
-            f"input: {filling.tokens} tokens would be scored, of at most "
+            f"input: {tokens} tokens would be scored, of at most "
             f"{service.limits.request_tokens} in a request; send a shorter sentence",
             param="input",
             code="too_many_tokens",
