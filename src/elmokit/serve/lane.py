@@ -16,7 +16,7 @@ TIMES = 3
 # A batch costs so much for itself and so much for each of its tokens. A line with tokens for this
 # many times the former makes batches that lose little by it; a longer one makes people wait, and
 # wins nothing more.
-LINE_PER_BATCH = 6.0
+LINE_PER_BATCH = 5.0
 SHORTEST_LINE, LONGEST_LINE = 1 / 8, 2.0
 
 
