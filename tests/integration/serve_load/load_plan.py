@@ -37,6 +37,8 @@ class Plan:
     """Number of the first request; those after the last begin again."""
     count: int = 0
     """No more than so many requests; 0: as many as the time allows."""
+    insistent: bool = False
+    """Without a rate: whether a request that is refused for now (429) is sent again."""
     patience: float = 60.0
     """Seconds to wait for an answer."""
     seed: int = 0

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import deque
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from integration.serve_load.load_plan import BROKEN, CLOSED, NEVER, REFUSED, Pla
 from integration.serve_load.requests_file import Request, read_requests
 
 BASE64_STARTS = b'"embedding":"'
+COUNTS_START = b"x-token-counts:"
+SECONDS_TO_INSIST = 0.02
 
 
 class Connection(asyncio.Protocol):
@@ -80,13 +83,25 @@ class Connection(asyncio.Protocol):
             self._waiting.set_result(answer)
 
 
+class Row(NamedTuple):
+    """What became of one request; see `Seen`."""
+
+    due: float
+    sent: float
+    done: float
+    status: int
+    difference: float
+    tokens: int
+    retry: bool
+
+
 class Load:
     """Sends what a plan asks for and keeps what is seen."""
 
     def __init__(self, plan: Plan, requests: list[Request]) -> None:
         self._plan = plan
         self._requests = requests
-        self._rows: list[tuple[float, float, float, int, float, int, bool]] = []
+        self._rows: list[Row] = []
         self._begun = 0
         self._idle: deque[Connection] = deque()
         self._all: list[Connection] = []
@@ -123,8 +138,13 @@ class Load:
     async def _without_pause(self, connection: Connection) -> None:
         end = time.monotonic() + self._plan.seconds
         while (now := time.monotonic()) < end and (request := self._next()) is not None:
-            if await self._send(connection, request, due=now) == REFUSED:
-                await asyncio.sleep(0.01)
+            row = await self._send(connection, request, due=now)
+            while row.status == 429 and self._plan.insistent:
+                await asyncio.sleep(SECONDS_TO_INSIST)
+                row = await self._send(connection, request, due=now)
+            self._rows.append(row)
+            if row.status == REFUSED:
+                await asyncio.sleep(SECONDS_TO_INSIST)
 
     async def _at_a_rate(self, rate: float) -> None:
         chance = random.Random(self._plan.seed)
@@ -135,7 +155,7 @@ class Load:
         end = due + self._plan.seconds
 
         async def send(connection: Connection, request: Request, due: float) -> None:
-            await self._send(connection, request, due=due)
+            self._rows.append(await self._send(connection, request, due=due))
             self._idle.append(connection)
             free.set()
 
@@ -156,47 +176,47 @@ class Load:
         if under_way:
             await asyncio.wait(under_way)
 
-    async def _send(self, connection: Connection, request: Request, *, due: float) -> int:
+    async def _send(self, connection: Connection, request: Request, *, due: float) -> Row:
         status, head, body, sent = REFUSED, b"", b"", time.monotonic()
         if await self._connect(connection):
             sent = time.monotonic()
             status, head, body = await connection.ask(request.data, patience=self._plan.patience)
         done = time.monotonic()
         difference = float("nan")
-        if status == 200 and request.vector is not None:
+        if status == 200 and request.vectors is not None:
             difference = distance(request, head, body)
         retry = b"\r\nretry-after:" in head
-        self._rows.append((due, sent, done, status, difference, request.tokens, retry))
-        return status
+        return Row(due, sent, done, status, difference, request.tokens, retry)
 
     def _seen(self) -> Seen:
-        columns = list(zip(*sorted(self._rows, key=lambda row: row[1]), strict=True)) or [()] * 7
-        due, sent, done, status, difference, tokens, retry = columns
+        rows = sorted(self._rows, key=lambda row: row.sent)
         return Seen(
-            due=np.array(due, np.float64),
-            sent=np.array(sent, np.float64),
-            done=np.array(done, np.float64),
-            status=np.array(status, np.int64),
-            difference=np.array(difference, np.float64),
-            tokens=np.array(tokens, np.int64),
-            retry=np.array(retry, np.bool_),
+            due=np.array([row.due for row in rows], np.float64),
+            sent=np.array([row.sent for row in rows], np.float64),
+            done=np.array([row.done for row in rows], np.float64),
+            status=np.array([row.status for row in rows], np.int64),
+            difference=np.array([row.difference for row in rows], np.float64),
+            tokens=np.array([row.tokens for row in rows], np.int64),
+            retry=np.array([row.retry for row in rows], np.bool_),
         )
 
 
 def distance(request: Request, head: bytes, body: bytes) -> float:
     """Give how far an answer is from the reference, infinite where it has another shape."""
-    assert request.vector is not None
+    assert request.vectors is not None
     if b"application/octet-stream" in head:
+        counts = head.partition(COUNTS_START)[2].partition(b"\r\n")[0].split(b",")
+        ends = np.cumsum([int(count) for count in counts])
         tokens = np.load(io.BytesIO(body))
-        if tokens.shape != (request.tokens, len(request.vector)):
+        if len(tokens) != ends[-1]:
             return float("inf")
-        vector = tokens.mean(axis=0)
+        vectors = np.stack([part.mean(axis=0) for part in np.split(tokens, ends[:-1])])
     else:
-        encoded = body.partition(BASE64_STARTS)[2].partition(b'"')[0]
-        vector = np.frombuffer(base64.b64decode(encoded), dtype="<f4")
-        if vector.shape != request.vector.shape:
-            return float("inf")
-    return float(np.abs(vector - request.vector).max())
+        encoded = [part.partition(b'"')[0] for part in body.split(BASE64_STARTS)[1:]]
+        vectors = np.stack([np.frombuffer(base64.b64decode(one), dtype="<f4") for one in encoded])
+    if vectors.shape != request.vectors.shape:
+        return float("inf")
+    return float(np.abs(vectors - request.vectors).max())
 
 
 def main() -> None:

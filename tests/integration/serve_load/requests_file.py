@@ -25,8 +25,8 @@ class Request(NamedTuple):
     """A request ready to be sent, and what comes back."""
 
     data: bytes
-    vector: npt.NDArray[np.float32] | None
-    """The mean of its tokens' vectors."""
+    vectors: npt.NDArray[np.float32] | None
+    """For each of its sentences, the mean of its tokens' vectors."""
     tokens: int
 
 
@@ -41,17 +41,27 @@ def made_sentences(count: int, *, words: Sequence[str], seed: int = 0) -> list[s
 
 
 def write_requests(
-    file: Path, sentences: Sequence[str], elmo: "Elmo | None", *, tokens_every: int = TOKENS_EVERY
+    file: Path,
+    sentences: Sequence[str],
+    elmo: "Elmo | None",
+    *,
+    tokens_every: int = TOKENS_EVERY,
+    together: int = 1,
 ) -> Path:
-    """Write a request for each sentence, with what the library answers where it is given."""
+    """Write requests for ``together`` sentences each, with what the library answers.
+
+    One of ``tokens_every`` asks for the vectors of tokens; 0: none.
+    """
     rows = []
-    for number, sentence in enumerate(sentences):
-        words = len(sentence.split())
+    for first in range(0, len(sentences), together):
+        part = list(sentences[first : first + together])
+        number = first // together
         if tokens_every and number % tokens_every == tokens_every - 1:
-            rows.append([TOKENS, json.dumps({"input": sentence}), words])
+            path, more = TOKENS, {}
         else:
-            body = json.dumps({"input": sentence, "encoding_format": "base64"})
-            rows.append([EMBEDDINGS, body, words])
+            path, more = EMBEDDINGS, {"encoding_format": "base64"}
+        words = sum(len(sentence.split()) for sentence in part)
+        rows.append([path, json.dumps({"input": part, **more}), len(part), words])
     file.write_text(json.dumps(rows), encoding="utf-8")
     if elmo is not None:
         np.save(file.with_suffix(".npy"), elmo.encode(list(sentences)))
@@ -60,14 +70,16 @@ def write_requests(
 
 def read_requests(file: Path, *, key: str | None = None) -> list[Request]:
     """Read what `write_requests` wrote."""
-    rows = json.loads(file.read_text(encoding="utf-8"))
     reference = file.with_suffix(".npy")
-    vectors = np.load(reference) if reference.exists() else [None] * len(rows)
+    vectors = np.load(reference) if reference.exists() else None
     requests = []
-    for (path, body, tokens), vector in zip(rows, vectors, strict=True):
+    end = 0
+    for path, body, count, tokens in json.loads(file.read_text(encoding="utf-8")):
+        first, end = end, end + count
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         if path == TOKENS:
             headers["Accept"] = "application/octet-stream"
         data = request_bytes("POST", path, body.encode(), headers=headers)
-        requests.append(Request(data, vector, tokens))
+        expected = None if vectors is None else vectors[first:end]
+        requests.append(Request(data, expected, tokens))
     return requests

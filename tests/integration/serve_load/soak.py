@@ -1,7 +1,9 @@
 """Steady load for a long time: nothing lost, nothing mixed up, no memory gained."""
 
+import json
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from integration.serve_load.server_process import ServerProcess
 CLIENTS = 64
 TOLERANCE = 1e-5
 """Batches differ in shape, and sums in their order with them."""
+LARGE, LARGE_TIMES = 4 * CLIENTS, 3
 SECONDS_BETWEEN_SAMPLES = 0.25
 SHARE_OF_SAMPLES = 0.2
 """So much at either end is compared."""
@@ -74,6 +77,18 @@ def measured_capacity(
     first, last = seen.sent.min(), seen.sent.max()
     chosen = (seen.done >= first + 0.2 * (last - first)) & (seen.done <= last)
     return float(chosen.sum() / (0.8 * (last - first))), seen
+
+
+def send_large_requests(server: ServerProcess, sentences: Sequence[str]) -> None:
+    """Have the server compute larger batches than the load will bring.
+
+    Memory is taken for the largest batch that there was, and not given back. Which is the largest
+    of many by chance, a soak is not meant to tell.
+    """
+    body = json.dumps({"input": list(sentences[:LARGE]), "encoding_format": "base64"}).encode()
+    for _ in range(LARGE_TIMES):
+        assert server.ask("POST", "/v1/embeddings", body).status == 200
+        assert server.ask("POST", "/v1/tokens", body).status == 200
 
 
 def soak(

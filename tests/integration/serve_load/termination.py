@@ -12,7 +12,7 @@ from integration.serve_load.server_process import ServerProcess, total
 from integration.serve_load.soak import TOLERANCE
 
 CLIENTS = 64
-AFTERWARDS = 2.0
+AFTERWARDS = 1.0
 """So long clients go on asking."""
 ENDS = {200, 429, 503, REFUSED}
 """How a request may end that was sent before the signal; those after it may find it closed too."""

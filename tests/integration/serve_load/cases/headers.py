@@ -122,7 +122,9 @@ HEADERS: list[Case] = [
     raw("trailers announced", _headed(b"Trailer: " + LATIN, b"TE: trailers"), right=200),
     raw("nothing but a head", get("/livez", method=b"HEAD"), right=(200, 405), head_only=True),
     raw(
-        "endless head in pieces", *[b"GET / HTTP/1.1\r\n", *[b"X: " + LATIN * 900] * 9], right=LARGE
+        "endless head in pieces",
+        *[b"GET / HTTP/1.1\r\n", *[b"X: " + LATIN * 900] * 15],
+        right=LARGE,
     ),
 ]
 """Requests whose heads are unusual."""
