@@ -284,7 +284,7 @@ def test_a_slurm_job_embeds_on_its_own_ray(slurm: Path, monkeypatch: pytest.Monk
         # In a job of Slurm they end with it.
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                if str(folder).encode() in (process / "cmdline").read_bytes():
+                if f"RAY_TMPDIR={folder}\0".encode() in (process / "environ").read_bytes():
                     os.kill(int(process.name), 9)
             except OSError:
                 continue

@@ -194,10 +194,11 @@ def test_a_machine_is_killed_in_the_middle(
 
 
 def ray_processes(folder: str) -> list[int]:
+    """Find what was started with that folder; actors hide their command."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if folder.encode() in (process / "cmdline").read_bytes():
+            if f"RAY_TMPDIR={folder}\0".encode() in (process / "environ").read_bytes():
                 found.append(int(process.name))
         except OSError:
             continue
