@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from elmokit.engine.cpu.embedder import CPUEmbedder
+from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.runner import Runner, expand_state
 from elmokit.engine.word_vectors import WordVectors
 from elmokit.errors import InputError
@@ -43,6 +44,7 @@ class PlainEmbedder:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self.word_vectors = runner.word_vectors
+        self._turn = OneAtATime()
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
@@ -53,7 +55,8 @@ class PlainEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        output = self._runner.run(sentences, state)
+        with self._turn:
+            output = self._runner.run(sentences, state)
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         places = torch.arange(output.layers[0].shape[1])
         unmarked = (places > 0) & (places <= lengths[:, None])  # (B, T)

@@ -16,6 +16,7 @@ from elmokit.engine.cpu.lstm import Stack
 from elmokit.engine.cpu.products import rounded_product_with, worthwhile
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.marked import places_of_words, with_marks
+from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.ragged import RaggedBatch, Reading
 from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
@@ -67,11 +68,12 @@ class CPUEmbedder:
             )
         self._weight = next(bilm.parameters())
         self._marks = marks
+        self._turn = OneAtATime()
         self._begun: tuple[BiLMState, BiLMState] | None = None
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
-        with undisturbed(self._weight):
+        with self._turn, undisturbed(self._weight):
             layers, _ = self._run(sentences, self._after_marks(start))
             return layers
 
@@ -79,7 +81,7 @@ class CPUEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        with undisturbed(self._weight):
+        with self._turn, undisturbed(self._weight):
             layers, state = self._run(with_marks(sentences, self._marks), state)
             places = torch.from_numpy(places_of_words(sentences))
             return [layer[places] for layer in layers], state

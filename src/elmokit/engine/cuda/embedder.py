@@ -22,6 +22,7 @@ from elmokit.engine.cuda.tiling import input_tiles
 from elmokit.engine.cuda.weights import layer_weights
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder, Product
 from elmokit.engine.marked import places_of_words, with_marks
+from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.transfer import to_device
 from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
@@ -77,11 +78,12 @@ class CUDAEmbedder:
         self._spans: SpanRunner | None = None
         self.captured = 0
         """Graphs that were captured: one for each width that was met."""
+        self._turn = OneAtATime()
         self._begun: tuple[BiLMState, SpanState] | None = None
 
     def __call__(self, sentences: Sequence[Sequence[str]], start: BiLMState) -> list[Tensor]:
         """See `Embedder`."""
-        with undisturbed(self._layers[0].bias):
+        with self._turn, undisturbed(self._layers[0].bias):
             begun = self._after_marks(start)
             return self._run(sentences, lambda spans, some: spans.put(begun, len(some)))
 
@@ -89,7 +91,7 @@ class CUDAEmbedder:
         self, sentences: Sequence[Sequence[str]], state: BiLMState
     ) -> tuple[list[Tensor], BiLMState]:
         """See `Embedder`."""
-        with undisturbed(self._layers[0].bias):
+        with self._turn, undisturbed(self._layers[0].bias):
             layers, state = self._run_from(with_marks(sentences, self._marks), state)
             places = to_device(places_of_words(sentences), layers[0].device)
             return [layer[places] for layer in layers], state
