@@ -1,11 +1,6 @@
 """A browser, a server with everything that the page can show, and the library to compare with."""
 
-import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +11,7 @@ import elmokit
 from elmokit.analysis.context_index import ContextIndex
 from elmokit.analysis.context_index_build import build_index
 from elmokit.embed.elmo import Elmo
+from integration.page.running_server import serving
 from integration.page.visit import Visit
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -29,7 +25,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SECONDS_TO_START = 120
 
 CORPUS = """\
 We sat on the bank of the river and ate our bread.
@@ -39,26 +34,6 @@ The manager of the bank refused to extend the credit.
 The play was written for the theatre in our town.
 Children play in the garden behind the house.
 """
-
-
-@contextmanager
-def serving(*options: str) -> Iterator[str]:
-    """Run `elmo serve` on any free port and give its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "elmokit.cli", "serve", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        said = process.stdout.readline()
-        found = re.search(r"http://\S+", said)
-        assert found, f"the server said {said!r}"
-        yield found[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=SECONDS_TO_START)
-        process.stdout.close()
 
 
 @pytest.fixture(scope="session")

@@ -19,19 +19,18 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_show_something_at_one_click(visit: Visits, name: str) -> None:
+def test_examples_show_something_at_one_click(visit: Visits) -> None:
     visited = visit()
-    visited.open("#text=Hello&word=0.0")
-    visited.page.locator(f"[data-example={name}]").click()
-    visited.settle()
-    word, near, far = EXAMPLES[name]
-    assert visited.page.locator(".chip[aria-pressed=true] > span").text_content() == word
-    cosines = visited.cosines()
-    closer, farther = (cosines[sentence][token] for sentence, token in (near, far))
-    assert closer is not None and farther is not None
-    assert closer > farther + 0.2
-    assert visited.page.locator("#text").input_value().count("\n") >= 2
+    visited.open_text("Hello")
+    for name, (word, near, far) in EXAMPLES.items():
+        visited.page.locator(f"[data-example={name}]").click()
+        visited.settle()
+        assert visited.page.locator(".chip[aria-pressed=true] > span").text_content() == word
+        cosines = visited.cosines()
+        closer, farther = (cosines[sentence][token] for sentence, token in (near, far))
+        assert closer is not None and farther is not None
+        assert closer > farther + 0.2
+        assert visited.page.locator("#text").input_value().count("\n") >= 2
 
 
 def test_the_first_view_needs_no_click(visit: Visits) -> None:
@@ -41,21 +40,13 @@ def test_the_first_view_needs_no_click(visit: Visits) -> None:
     assert visited.page.locator("#map .point").count() > 30
     assert visited.page.locator(".substitutes li").count() == 8
     assert visited.page.title() == "One word, many meanings · elmokit"
-
-
-def test_a_word_is_let_go(visit: Visits) -> None:
-    visited = visit()
-    visited.open()
+    # And the word can be let go.
     visited.page.locator("#release").click()
     assert visited.page.locator(".chip[aria-pressed=true]").count() == 0
     assert {cosine for line in visited.cosines() for cosine in line} == {None}
     assert visited.page.locator("#word-name").text_content() == "Choose a word"
     assert visited.page.locator("#map .chosen").count() == 0
-
-
-def test_the_map_chooses_words_too(visit: Visits) -> None:
-    visited = visit()
-    visited.open()
+    # The map chooses words too.
     visited.page.locator("#map .point[data-sentence='2'][data-token='7'] path").click()
     visited.settle()
     assert visited.page.locator(".chip[aria-pressed=true] > span").text_content() == "loans"
@@ -187,22 +178,19 @@ def test_without_a_clipboard_things_are_shown_to_be_copied(visit: Visits) -> Non
     assert page.locator("#shown").is_hidden()
 
 
-@pytest.mark.parametrize(
-    "fragment",
-    [
-        "#text=The+bank.&word=7.9&layer=9",
-        "#text=The+bank.&word=x&layer=-1&mix=1,2&lang=xx&model=none",
-        "#text=The+bank.&mix=a,b,c",
-        "#text=The+bank.&mix=-1,2,1000",
-        "#text=The+bank.&word=0.9",
-    ],
-)
-def test_a_broken_link_still_shows_its_text(visit: Visits, fragment: str) -> None:
+def test_a_broken_link_still_shows_its_text(visit: Visits) -> None:
     visited = visit()
-    visited.open(fragment)
-    assert visited.words() == [["The", "bank", "."]]
-    assert visited.page.locator("#layer").input_value() == "2"
-    assert visited.page.locator(".chip[aria-pressed=true]").count() == 0
+    for rest in (
+        "word=7.9&layer=9",
+        "word=x&layer=-1&mix=1,2&lang=xx&model=none",
+        "mix=a,b,c",
+        "mix=-1,2,1000",
+        "word=0.9",
+    ):
+        visited.open(f"#text=The+bank.&{rest}")
+        assert visited.words() == [["The", "bank", "."]], rest
+        assert visited.page.locator("#layer").input_value() == "2", rest
+        assert visited.page.locator(".chip[aria-pressed=true]").count() == 0, rest
 
 
 def test_models_can_be_changed(visit: Visits) -> None:

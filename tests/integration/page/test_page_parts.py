@@ -1,11 +1,12 @@
 """The page's modules by themselves, its weight, and what it may load."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 import elmokit.serve
 from integration.page.test_page_answers import principal
@@ -17,13 +18,14 @@ MOST_BYTES = 300_000
 Visits = Callable[..., Visit]
 
 
-@pytest.fixture
-def blank(visit: Visits) -> Visit:
+@pytest.fixture(scope="module")
+def blank(browser: Browser, address: str) -> Iterator[Visit]:
     """A tab at the server, in which modules can be imported, without a view."""
-    visited = visit()
+    visited = Visit(browser, address)
     visited.page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
-    visited.page.goto(f"{visited.address}/livez")
-    return visited
+    visited.page.goto(f"{address}/livez")
+    yield visited
+    visited.close()
 
 
 def test_it_is_light_and_whole(visit: Visits) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route
 
-from integration.page.conftest import serving
+from integration.page.running_server import serving
 from integration.page.visit import Visit
 
 Visits = Callable[..., Visit]
@@ -79,26 +79,24 @@ def test_a_server_that_stays_busy(visit: Visits) -> None:
     forgive(visited, "429")
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (413, "too much text"),
-        (422, "cannot read this text"),
-        (404, "does not have this model"),
-        (503, "starting or stopping"),
-        (500, "went wrong on the server (500)"),
-        (502, "went wrong on the server (502)"),
-    ],
-)
-def test_refusals_in_plain_words(visit: Visits, status: int, said: str) -> None:
+def test_refusals_in_plain_words(visit: Visits) -> None:
     visited = visit()
     visited.open_text("Hello")
-    visited.page.route("**/v1/tokens", refuse(status))
-    visited.write(TEXT)
-    assert said in visited.page.locator("#problem p").inner_text()
-    assert visited.page.locator("#problem .detail").inner_text() == "a reason"
-    assert visited.page.locator("#text").input_value() == TEXT
-    forgive(visited, str(status))
+    for status, said in {
+        413: "too much text",
+        422: "cannot read this text",
+        404: "does not have this model",
+        503: "starting or stopping",
+        500: "went wrong on the server (500)",
+        502: "went wrong on the server (502)",
+    }.items():
+        visited.page.route("**/v1/tokens", refuse(status))
+        visited.write(f"{TEXT}\n{status}")
+        assert said in visited.page.locator("#problem p").inner_text()
+        assert visited.page.locator("#problem .detail").inner_text() == "a reason"
+        assert visited.page.locator("#text").input_value() == f"{TEXT}\n{status}"
+        visited.page.unroute("**/v1/tokens")
+        forgive(visited, str(status))
 
 
 def test_the_servers_own_limits(visit: Visits) -> None:

@@ -47,7 +47,8 @@ class Visit:
             self.complaints.append(f"{message.text} ({message.location})")
 
     def open(self, fragment: str = "") -> None:
-        """Open the page, or a link to a view."""
+        """Open the page, or a link to a view, anew."""
+        self.page.goto("about:blank")
         self.page.goto(f"{self.address}/{fragment}")
         self.settle()
 
@@ -65,7 +66,9 @@ class Visit:
     def close(self) -> None:
         """End the visit."""
         strangers = [
-            request.url for request in self.requests if not request.url.startswith(self.address)
+            request.url
+            for request in self.requests
+            if not request.url.startswith((self.address, "about:"))
         ]
         self._context.close()
         assert not self.complaints, self.complaints

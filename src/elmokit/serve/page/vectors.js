@@ -4,7 +4,9 @@
 
 // Base64 of little-endian float32, as the server sends it.
 export function decoded(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let place = 0; place < bytes.length; place++) bytes[place] = characters.charCodeAt(place);
   const view = new DataView(bytes.buffer);
   const values = new Float32Array(bytes.length / 4);
   for (let place = 0; place < values.length; place++) {
