@@ -1,7 +1,9 @@
 """What all tests need to be alike wherever they run."""
 
 import signal
+from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -20,3 +22,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # A busy machine is no failure of the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Whole folders that take minutes: a browser at work, a server under load.
+SLOW_FOLDERS = [Path(__file__).parent / "integration" / name for name in ("page", "serve_load")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow folders."""
+    for item in items:
+        if any(folder in item.path.parents for folder in SLOW_FOLDERS):
+            item.add_marker("slow")
