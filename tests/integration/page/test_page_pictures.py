@@ -1,4 +1,4 @@
-"""The pictures of the documents: `ELMOKIT_PICTURES=1 pytest tests/integration/page` renews them.
+"""The pictures of the documents: `ELMOKIT_PICTURES=1 pytest -m slow tests/integration/page -k pictures`.
 
 Without that they are taken all the same, and thrown away: what cannot be taken is broken.
 """

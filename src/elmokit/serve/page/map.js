@@ -18,12 +18,19 @@ export class WordMap {
   #points = []; // {word, sentence, token, place: [x, y], node}
   #chosen = null;
   #left = 0;
+  #width = 0;
+  #measured = null;
 
   constructor(svg, note, { onChoose }) {
     this.#svg = svg;
     this.#note = note;
     this.#onChoose = onChoose;
-    new ResizeObserver(() => this.#arrange()).observe(svg.parentElement);
+    // Sizes are kept: to ask for them at a click would make the browser lay the page out twice.
+    new ResizeObserver(() => {
+      this.#width = Math.round(svg.clientWidth);
+      this.#measured = ruler();
+      this.#arrange();
+    }).observe(svg.parentElement);
   }
 
   // `reading` is a list of {tokens}, `rows` the unit vectors of their words, sentence by sentence.
@@ -79,7 +86,7 @@ export class WordMap {
   }
 
   #arrange() {
-    const width = Math.round(this.#svg.clientWidth);
+    const width = this.#width;
     if (width === 0) return;
     const height = Math.round(Math.min(Math.max(width * 0.95, 300), 700));
     this.#svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -94,7 +101,7 @@ export class WordMap {
       point.node.style.transform = `translate(${placed[which].x}px, ${placed[which].y}px)`;
       point.node.dataset.x = point.place[0].toFixed(6);
       point.node.dataset.y = point.place[1].toFixed(6);
-      const { width: wide, height: high } = measured(point.word, isAlike);
+      const { width: wide, height: high } = this.#measured(point.word, isAlike);
       const weight = (isChosen ? 1000 : 0) + (isAlike ? 500 : 0) + point.word.length;
       const gap = isChosen ? RING + 4 : GAP;
       return { point, weight, ...placed[which], width: wide, height: high, gap };
@@ -160,12 +167,15 @@ function nameOf({ sentence, token, word }) {
   return `${sentence}.${token}.${word}`;
 }
 
-const ruler = document.createElement("canvas").getContext("2d");
+const canvas = document.createElement("canvas").getContext("2d");
 
-function measured(word, strong) {
-  const style = getComputedStyle(document.body);
+// Gives a function that measures labels.
+function ruler() {
+  const { fontFamily } = getComputedStyle(document.body);
   const size = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const letters = size * (strong ? 0.95 : 0.82);
-  ruler.font = `${strong ? 700 : 400} ${letters}px ${style.fontFamily}`;
-  return { width: ruler.measureText(word).width + 4, height: letters * 1.25 };
+  return (word, strong) => {
+    const letters = size * (strong ? 0.95 : 0.82);
+    canvas.font = `${strong ? 700 : 400} ${letters}px ${fontFamily}`;
+    return { width: canvas.measureText(word).width + 4, height: letters * 1.25 };
+  };
 }
