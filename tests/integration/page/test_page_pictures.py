@@ -1,6 +1,9 @@
-"""The pictures of the documents: `ELMOKIT_PICTURES=1 pytest -m slow tests/integration/page -k pictures`.
+"""The pictures of the documents are taken here.
 
-Without that they are taken all the same, and thrown away: what cannot be taken is broken.
+    ELMOKIT_PICTURES=1 pytest -m slow tests/integration/page -k pictures
+
+renews them. Without that they are taken all the same, and thrown away: what cannot be taken is
+broken.
 """
 
 import os
