@@ -32,9 +32,9 @@ NOTES = """\
 Servers run as `elmo serve` in processes of their own, on the bundled model; fuzzing, bytes and keys
 run on untrained models, because they do not reach the model. Clients are one asyncio process
 (niced, raw keep-alive connections), which compares every vector with the library's at once.
-*Capacity* is what 64 clients get who ask without pause, one sentence at a time. *Normal* is 80 % of
-it at random times. Memory is the server's resident set as Linux counts it; growth is the median of
-the last fifth of the time beside that of the first."""
+*Capacity* is what 256 clients get together who ask without pause, one sentence at a time, and again
+where they are refused. *Normal* is 80 % of it at random times. Memory is the server's resident set
+as Linux counts it; growth is the median of the last fifth of the time beside that of the first."""
 PACKAGES = ("torch", "fastapi", "uvicorn", "schemathesis")
 
 
@@ -46,12 +46,13 @@ def run(description: str) -> None:
     parser.add_argument("--output", type=Path, required=True, help="the report; .json beside it")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--model", default="english-base")
+    parser.add_argument("--threads", type=int, help="of servers and library; default: theirs")
     parser.add_argument("--short", action="store_true", help="a few seconds of each part")
     arguments = parser.parse_args()
     kept = arguments.output.with_suffix(".json")
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     with tempfile.TemporaryDirectory(prefix="elmokit-serve-") as folder:
-        context = Context(Path(folder), arguments.model, arguments.short)
+        context = Context(Path(folder), arguments.model, arguments.short, arguments.threads)
         for name, measure in PARTS.items():
             if name not in arguments.only:
                 continue
@@ -63,6 +64,8 @@ def run(description: str) -> None:
                 "load before": before,
                 "took": f"{time.monotonic() - since:.0f} s",
             }
+            if arguments.threads is not None:
+                part.facts["threads"] = str(arguments.threads)
             if arguments.short:
                 part.facts["short"] = "yes: shows that it works, and no more"
             known[name] = part.plain()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import torch
+
 from elmokit.analysis.corpus_sentences import DEMO_FILE
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.load import load
@@ -23,6 +25,8 @@ class Context:
     folder: Path
     model: str
     short: bool
+    threads: int | None = None
+    """With how many threads servers and the library compute; None: as they like."""
     servers: int = 0
 
     def seconds(self, whole: float, short: float) -> float:
@@ -36,6 +40,8 @@ class Context:
     @cached_property
     def elmo(self) -> Elmo:
         """The model, in this process."""
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
         return load(self.model, device="cpu")
 
     @cached_property
@@ -54,10 +60,10 @@ class Context:
     def server(
         self, options: Sequence[str] = (), *, model: str | None = None, key: str | None = None
     ) -> Iterator[ServerProcess]:
-        """Run a server, with as many threads as it likes."""
+        """Run a server."""
         self.servers += 1
         folder = self.folder / f"server{self.servers}"
         folder.mkdir()
         options = ["--model", model or self.model, *options]
-        with running_server(folder, options, key=key, threads=None) as server:
+        with running_server(folder, options, key=key, threads=self.threads) as server:
             yield server

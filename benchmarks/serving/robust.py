@@ -23,6 +23,7 @@ def tiny_options(context: Context) -> tuple[str, list[str]]:
     folder = context.folder / "tiny-models"
     model = folder / "tiny"
     if not model.exists():
+        folder.mkdir()
         write_model(model, lstm_dim=64, projection_dim=16)
         write_recogniser(folder / "recogniser")
     task = folder / "recogniser" / "task"

@@ -7,7 +7,7 @@ from pathlib import Path
 from integration.serve_load.load import run_load
 from integration.serve_load.load_plan import Plan
 from integration.serve_load.requests_file import read_requests, write_requests
-from integration.serve_load.server_process import ServerProcess
+from integration.serve_load.server_process import ServerProcess, total
 from serving.context import Context
 from serving.line import Part
 
@@ -38,6 +38,7 @@ def throughput(context: Context) -> Part:
         for number, (way, (together, _, every)) in enumerate(WAYS.items())
     }
     rates: dict[str, list[float]] = {way: [] for way in WAYS}
+    batches: dict[str, tuple[float, float]] = {}
     library: list[float] = []
     with context.server() as server:
         for _ in range(2):  # words that are new come first
@@ -46,7 +47,9 @@ def throughput(context: Context) -> Part:
         for _ in range(context.number(5, 2)):
             library.append(_library_rate(context, texts, tokens))
             for way in WAYS:
+                before = server.metrics()
                 rates[way].append(_server_rate(server, files, way, tokens))
+                batches[way] = _batches(before, server.metrics(), tokens / rates[way][-1])
     ours = statistics.median(library)
     shares = {
         way: statistics.median(rate / alone for rate, alone in zip(found, library, strict=True))
@@ -61,8 +64,27 @@ def throughput(context: Context) -> Part:
     )
     part.remark(f"Elmo.embed of {len(texts):,} sentences, {tokens:,} tokens: {ours:,.0f} tokens/s")
     for way, found in rates.items():
-        part.remark(f"{way}: {statistics.median(found):,.0f} tokens/s, {shares[way]:.1%}")
+        size, busy = batches[way]
+        part.remark(
+            f"{way}: {statistics.median(found):,.0f} tokens/s, {shares[way]:.1%}; in the last "
+            f"round {size:,.0f} tokens a batch (marks included), computing {busy:.0%} of the time"
+        )
     return part
+
+
+def _batches(
+    before: dict[str, float], after: dict[str, float], seconds: float
+) -> tuple[float, float]:
+    """Give the mean size of batches and the share of the time that they took."""
+    tokens, count, took = (
+        total(after, name) - total(before, name)
+        for name in (
+            "elmokit_batch_tokens_sum",
+            "elmokit_batch_tokens_count",
+            "elmokit_batch_seconds_sum",
+        )
+    )
+    return tokens / count, took / seconds
 
 
 def _library_rate(context: Context, texts: list[list[str]], tokens: int) -> float:

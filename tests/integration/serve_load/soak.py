@@ -13,7 +13,7 @@ from integration.serve_load.load import run_load, start_load
 from integration.serve_load.load_plan import Plan, Seen
 from integration.serve_load.server_process import ServerProcess
 
-CLIENTS = 64
+CLIENTS, MANY_CLIENTS = 64, 256
 TOLERANCE = 1e-5
 """Batches differ in shape, and sums in their order with them."""
 LARGE, LARGE_TIMES = 4 * CLIENTS, 3
@@ -62,14 +62,17 @@ class Soaked:
 def measured_capacity(
     server: ServerProcess, requests: Path, *, seconds: float, count: int = 0
 ) -> tuple[float, Seen]:
-    """Give the requests a second that clients get who ask without pause."""
+    """Give the requests a second that a server can do: many clients ask without pause, and again
+    where they are refused, so that there is always a line.
+    """
     seen = run_load(
         Plan(
             port=server.port,
             requests=str(requests),
-            clients=CLIENTS,
+            clients=MANY_CLIENTS,
             seconds=seconds,
             count=count,
+            insistent=True,
             key=server.key,
         )
     )
