@@ -13,10 +13,13 @@ from typing import Any
 
 # Whether a sentence has as many tokens as a position asks for, one word between asterisks, or what
 # a task takes, no schema can say: there a request that fits the schema may still be refused.
-CONFIG = "\n".join(
-    f'[[operations]]\ninclude-path = "{path}"\nchecks.positive_data_acceptance.enabled = false\n'
-    for path in ("/v1/substitutes", "/v1/neighbours", "/v1/tasks/{name}")
-)
+WIDER_THAN_SCHEMAS = ("/v1/substitutes", "/v1/neighbours", "/v1/tasks/{name}")
+# What is wrong and too large may be refused for either.
+REFUSALS = ("400", "404", "405", "413", "415", "422")
+CONFIG = f"[checks]\nnegative_data_rejection.expected-statuses = {json.dumps(REFUSALS)}\n"
+for _path in WIDER_THAN_SCHEMAS:
+    CONFIG += f'[[operations]]\ninclude-path = "{_path}"\n'
+    CONFIG += "checks.positive_data_acceptance.enabled = false\n"
 SECONDS_PER_REQUEST = 60
 
 
