@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def run(description: str) -> None:
     parser.add_argument("--threads", type=int, help="of servers and library; default: theirs")
     parser.add_argument("--short", action="store_true", help="a few seconds of each part")
     arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", message="the model .* is untrained")
     kept = arguments.output.with_suffix(".json")
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     with tempfile.TemporaryDirectory(prefix="elmokit-serve-") as folder:
@@ -63,6 +65,7 @@ def run(description: str) -> None:
                 "measured": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
                 "load before": before,
                 "took": f"{time.monotonic() - since:.0f} s",
+                "command": shlex.join(["python", "benchmarks/serve.py", *sys.argv[1:]]),
             }
             if arguments.threads is not None:
                 part.facts["threads"] = str(arguments.threads)
@@ -80,10 +83,7 @@ def report(known: dict[str, dict[str, object]]) -> str:
     parts = {name: Part.of(known[name]) for name in PARTS if name in known}
     versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in PACKAGES)
     machine = {name: value for name, value in machine_facts().items() if name != "load before"}
-    facts = machine | {
-        "versions": f"elmokit {__version__}, {versions}",
-        "command": shlex.join(["python", "benchmarks/serve.py", *sys.argv[1:]]),
-    }
+    facts = machine | {"versions": f"elmokit {__version__}, {versions}"}
     lines = ["# Serving: what a server stands, and how fast it is", ""]
     lines += [f"- {name}: {value}" for name, value in facts.items()]
     lines += ["", NOTES, "", "| test | asked | measured | kept |", "| --- | --- | --- | --- |"]

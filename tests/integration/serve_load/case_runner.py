@@ -3,6 +3,7 @@
 import socket
 import struct
 import time
+from pathlib import Path
 
 from integration.serve_load.cases.case import CLOSED, MARKER, Case
 from integration.serve_load.exchange import Answer, BrokenAnswerError, Reader, request_bytes
@@ -22,7 +23,7 @@ SECRETS = (
     b"/root",
     b"/tmp",
     b"/usr/",
-    b"/work/",
+    str(Path(__file__).resolve().parents[3]).encode(),
 )
 PROBE = request_bytes("GET", "/livez")
 
