@@ -125,16 +125,10 @@ def fill(
 def _allowed(model: LanguageModel, gap: Gap) -> npt.NDArray[np.bool_]:
     """Say of each id of the vocabulary (V,) whether it may be put into the gap."""
     vocabulary, marks = model.vocabulary, model.marks
-    barred = {marks.begin, marks.end, marks.unknown, gap.word}
-    ids = vocabulary.ids(vocabulary.words)  # of a word that stands twice the later one counts
-    return np.fromiter(
-        (
-            index == rank and word not in barred
-            for rank, (index, word) in enumerate(zip(ids, vocabulary.words, strict=True))
-        ),
-        np.bool_,
-        count=len(vocabulary),
-    )
+    barred = [marks.begin, marks.end, marks.unknown, gap.word or marks.unknown]
+    allowed = vocabulary.is_own_id.copy()
+    allowed[vocabulary.ids([word for word in barred if word in vocabulary])] = False
+    return allowed
 
 
 def _log_prior(size: int) -> Doubles:

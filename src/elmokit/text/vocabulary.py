@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,13 @@ class Vocabulary:
         return self.words == other.words and self.marks == other.marks
 
     __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def is_own_id(self) -> npt.NDArray[np.bool_]:
+        """Say of each id (V,) whether it is what its word counts as; found once, read-only."""
+        own: npt.NDArray[np.bool_] = self.ids(self.words) == np.arange(len(self))
+        own.setflags(write=False)
+        return own
 
     def missing_marks(self) -> list[str]:
         """Name the marks that the vocabulary lacks; a model that reads word ids needs all."""

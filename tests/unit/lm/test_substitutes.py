@@ -1,6 +1,7 @@
 """Words for a gap: how the gap is written, and how words are weighed."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,24 @@ def test_a_word_that_the_vocabulary_has_twice_is_given_once(elmo: Elmo) -> None:
     finally:
         model.vocabulary = before
     assert sorted(substitute.word for substitute in found) == sorted(set(WORDS) - {"dog"})
+
+
+def test_the_vocabulary_is_walked_once(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = Vocabulary(elmo.language_model.vocabulary.words)
+    monkeypatch.setattr(elmo.language_model, "vocabulary", vocabulary)
+    sizes = []
+
+    def counted(words: Sequence[str]) -> Any:
+        sizes.append(len(words))
+        return Vocabulary.ids(vocabulary, words)
+
+    monkeypatch.setattr(vocabulary, "ids", counted)
+    for word in ("cat", "dog", "cat"):
+        found = elmo.substitutes("the ___ sat.", count=100, rescore=False)
+        assert {substitute.word for substitute in found} == set(WORDS)
+        found = elmo.substitutes(f"the {word} sat.", word=word, count=100, rescore=False)
+        assert {substitute.word for substitute in found} == set(WORDS) - {word}
+    assert sizes.count(len(vocabulary)) == 1
 
 
 def test_a_gap_without_neighbours(elmo: Elmo) -> None:

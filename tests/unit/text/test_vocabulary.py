@@ -38,6 +38,14 @@ def test_later_of_two_equal_words_counts() -> None:
     assert vocabulary.ids(["the"]).tolist() == [6]
 
 
+def test_which_ids_count_is_found_once() -> None:
+    vocabulary = Vocabulary(["a", "b", "a", "c"], marks=Marks())
+    assert vocabulary.is_own_id.tolist() == [False, True, True, True]
+    assert vocabulary.is_own_id is vocabulary.is_own_id
+    with pytest.raises(ValueError, match="read-only"):
+        vocabulary.is_own_id[0] = True
+
+
 def test_batch_ids_count_from_1_with_marks_and_padding() -> None:
     batch = Vocabulary(WORDS).batch_ids([["the", "bank"], [], ["unlisted"]])
     assert batch.dtype == np.int64
