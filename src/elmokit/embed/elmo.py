@@ -30,7 +30,7 @@ from elmokit.embed.word_cache_file import FILE_NAME, read_words, write_words
 from elmokit.embed.worker_devices import worker_devices
 from elmokit.embed.workers import Workers
 from elmokit.engine.build import bilm_from_tensors
-from elmokit.engine.embedder import Embedder, embedder_for
+from elmokit.engine.embedder import Embedder, embedder_for, reader_for
 from elmokit.engine.runner import Runner
 from elmokit.errors import InputError
 from elmokit.formats import native
@@ -334,6 +334,7 @@ class Elmo:
                 softmax=softmax.to(self.device, dtype),
                 vocabulary=vocabulary,
                 warm_state=self._stored_state,
+                reader=reader_for(self.runner, self.embedder),
             )
         return self._language_model
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from elmokit.engine.cpu.embedder import CPUEmbedder
 from elmokit.engine.one_at_a_time import OneAtATime
+from elmokit.engine.reader import PlainReader, Reader
 from elmokit.engine.runner import Runner, expand_state
 from elmokit.engine.word_vectors import WordVectors
 from elmokit.errors import InputError
@@ -82,3 +83,13 @@ def embedder_for(runner: Runner, *, dtype: str) -> Embedder:
     if dtype != "float32":
         raise InputError(f"dtype: expected float32 or float64 on {weight.device}, found {dtype!r}")
     return PlainEmbedder(runner)
+
+
+def reader_for(runner: Runner, embedder: Embedder) -> Reader:
+    """Choose what reads in one direction, with the digits of the biLM's own type.
+
+    An engine that has them shares its weights and the words that it knows.
+    """
+    if isinstance(embedder, CPUEmbedder) and embedder.is_exact:
+        return embedder
+    return PlainReader(runner)

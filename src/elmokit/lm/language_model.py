@@ -1,6 +1,6 @@
 """A frozen biLM with its softmax: how likely each direction finds each word.
 
-R rows, T steps, N positions, P size of a direction, V vocabulary
+N positions, P size of a direction, V vocabulary
 """
 
 from collections import deque
@@ -14,12 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from elmokit.engine.reader import Numbers, OneDirection, PlainReader, Reader
 from elmokit.engine.runner import NEUTRAL_REPEATS, NEUTRAL_SENTENCE, Runner
 from elmokit.errors import InputError
-from elmokit.lm.numbered_text import Document, Numbers, OneDirection
+from elmokit.lm.numbered_text import DIRECTIONS, Document
 from elmokit.nn.bilm import BiLMState
-from elmokit.nn.projected_lstm import LSTMStack, LSTMState
-from elmokit.nn.row_blocks import CPU_ROWS, GPU_ROWS, pad_rows
+from elmokit.nn.projected_lstm import LSTMState
+from elmokit.nn.row_blocks import GPU_ROWS, pad_rows
 from elmokit.nn.softmax import LanguageModelSoftmax
 from elmokit.text.vocabulary import Vocabulary
 
@@ -31,6 +32,9 @@ LEAST_STEPS, MOST_STEPS = 64, 1024
 # Logits in memory at once: 16 MB, since the system hands larger pieces out anew each time, which
 # was seen to cost a third of the time. A GPU makes them for one block of rows: `nn.row_blocks`.
 CPU_LOGITS = 2**22
+# A CPU's product of fewer rows with so large a matrix is summed in another order than that of more,
+# so that a sentence would differ by 6e-6 with those beside it; and it takes longer.
+CPU_SOFTMAX_ROWS = 16
 
 
 def checked_language_start(start: str) -> LanguageStart:
@@ -46,6 +50,13 @@ class Losses(NamedTuple):
     document: int
     first: int
     values: Doubles
+
+
+class Context(NamedTuple):
+    """What a direction has read: a mark, and words in the order of reading."""
+
+    direction: OneDirection
+    words: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -70,7 +81,9 @@ class LanguageModel:
         softmax: LanguageModelSoftmax,
         vocabulary: Vocabulary,
         warm_state: BiLMState | None = None,
+        reader: Reader | None = None,
     ) -> None:
+        """``reader`` is a faster way to the outputs of the runner's biLM."""
         for mark in (runner.marks.begin, runner.marks.end):
             if mark not in vocabulary:
                 raise InputError(
@@ -82,6 +95,7 @@ class LanguageModel:
         self.vocabulary = vocabulary
         self.marks = runner.marks
         self._warm_state = warm_state
+        self._reader = reader or PlainReader(runner)
 
     def start_state(self, start: LanguageStart) -> BiLMState:
         """Give the one-row state of ``"zeros"`` or ``"warm"``.
@@ -95,10 +109,9 @@ class LanguageModel:
         if self._warm_state is None:
             neutral = [*NEUTRAL_SENTENCE] * NEUTRAL_REPEATS
             forward, backward = (
-                self._read(direction, [word for dot in neutral for word in (mark, dot)], state)[1]
-                for direction, mark, state in (
-                    ("forward", self.marks.begin, zeros.forward),
-                    ("backward", self.marks.end, zeros.backward),
+                self._read(direction, [[word for dot in neutral for word in (mark, dot)]], state)[1]
+                for direction, mark, state in zip(
+                    DIRECTIONS, (self.marks.begin, self.marks.end), zeros, strict=True
                 )
             )
             self._warm_state = BiLMState(forward, backward)
@@ -120,12 +133,26 @@ class LanguageModel:
 
         ``words`` begin with a mark and stand in the order in which the direction reads them.
         """
-        state = getattr(self.start_state(start), direction)
-        hidden, _ = self._read(direction, words, state)
-        with torch.no_grad():
-            last = pad_rows(self._for_softmax(hidden[-1:]))
-            logits = F.linear(last, self.softmax.weight, self.softmax.bias)[0]  # (V,)
-            return cast(Doubles, torch.log_softmax(logits.double(), dim=0).cpu().numpy())
+        (found,) = self.next_words([Context(direction, words)], start=start)
+        return found
+
+    def next_words(self, contexts: Sequence[Context], *, start: LanguageStart) -> Iterator[Doubles]:
+        """Give the same for each of several contexts, of either direction, read together."""
+        for context in contexts:
+            if not context.words:
+                raise InputError("words: expected a mark, and words that follow it; found none")
+        state = self.start_state(start)
+        last: list[Tensor] = [torch.empty(0)] * len(contexts)
+        for direction in DIRECTIONS:
+            places = [place for place, one in enumerate(contexts) if one.direction == direction]
+            if places:
+                rows = [contexts[place].words for place in places]
+                hidden, _ = self._read(direction, rows, getattr(state, direction))
+                ends = np.cumsum([len(row) for row in rows]) - 1
+                for place, row in zip(places, hidden[ends.tolist()], strict=True):
+                    last[place] = row
+        for first in range(0, len(last), CPU_SOFTMAX_ROWS):
+            yield from self._log_probabilities(torch.stack(last[first : first + CPU_SOFTMAX_ROWS]))
 
     def losses(
         self,
@@ -146,7 +173,6 @@ class LanguageModel:
             raise InputError(
                 f"batch_tokens: expected a whole number above 0, found {batch_tokens!r}"
             )
-        stack = self._stack(direction)
         targets = torch.from_numpy(self.vocabulary.ids(words))
         start_state: LSTMState = getattr(self.start_state(start), direction)
         waiting = deque(sorted(range(len(documents)), key=lambda i: -documents[i].tokens))
@@ -160,12 +186,8 @@ class LanguageModel:
                 rows.append(_Row(waiting[0], *documents[waiting.popleft()].stream(direction)))
                 room -= min(rows[-1].left, steps)
             state = _append_rows(state, start_state, len(rows) - kept)
-            order = sorted(range(len(rows)), key=lambda i: -min(rows[i].left, steps))
-            rows = [rows[i] for i in order]
             counts = [min(row.left, steps) for row in rows]
-            values, state = self._run_rows(
-                stack, words, targets, rows, counts, _take_rows(state, order)
-            )
+            values, state = self._run_rows(direction, words, targets, rows, counts, state)
             pieces = np.split(values, np.cumsum(counts)[:-1])
             for row, piece in zip(rows, pieces, strict=True):
                 yield Losses(row.document, row.position, piece)
@@ -175,58 +197,64 @@ class LanguageModel:
 
     def _run_rows(
         self,
-        stack: LSTMStack,
+        direction: OneDirection,
         words: Sequence[str],
         targets: Tensor,
         rows: Sequence[_Row],
         counts: Sequence[int],
         state: LSTMState,
     ) -> tuple[Doubles, LSTMState]:
-        """Read the next ``counts`` items of each row; the longest count comes first."""
-        lengths = np.array(counts)
-        mask = np.arange(counts[0]) < lengths[:, None]  # (R, T)
-        numbers = np.zeros(mask.shape, dtype=np.int32)
-        wanted = np.zeros(mask.shape, dtype=np.int32)
-        for index, (row, count) in enumerate(zip(rows, counts, strict=True)):
-            numbers[index, :count] = row.inputs[row.position : row.position + count]
-            wanted[index, :count] = row.targets[row.position : row.position + count]
-        distinct, places = np.unique(numbers, return_inverse=True)
-        # What comes out is kept, so it must outlive an inference mode of the caller.
+        """Read the next ``counts`` items of each row, and give their losses (N,)."""
+        pieces = [
+            (row.inputs[row.position :][:count], row.targets[row.position :][:count])
+            for row, count in zip(rows, counts, strict=True)
+        ]
+        distinct, places = np.unique(
+            np.concatenate([inputs for inputs, _ in pieces]), return_inverse=True
+        )
+        hidden, state = self._reader.read(
+            direction,
+            [words[number] for number in distinct],
+            np.split(places.astype(np.int32), np.cumsum(counts)[:-1]),
+            state,
+        )
+        wanted = targets[torch.from_numpy(np.concatenate([wanted for _, wanted in pieces]))]
         with torch.inference_mode(False), torch.no_grad():
-            vectors = self.runner.word_vectors([words[number] for number in distinct])
-            where = torch.from_numpy(places.reshape(mask.shape)).to(vectors.device)
-            layers, state = stack(vectors[where], mask.sum(axis=0).tolist(), state)
-            hidden = layers[-1][torch.from_numpy(mask).to(vectors.device)]  # (N, P)
-            return self._target_losses(hidden, targets[torch.from_numpy(wanted[mask])]), state
+            return self._target_losses(hidden, wanted), state
 
     def _target_losses(self, hidden: Tensor, targets: Tensor) -> Doubles:
         """Give the losses (N,) of ``targets`` after ``hidden`` (N, P)."""
-        padded = pad_rows(self._for_softmax(hidden))
+        padded = self._for_softmax(hidden)
         padded_targets = F.pad(targets, (0, len(padded) - len(hidden))).to(padded.device)
-        rows = CPU_LOGITS // self.softmax.vocabulary_size // CPU_ROWS * CPU_ROWS
-        chunk = GPU_ROWS if padded.is_cuda else max(rows, CPU_ROWS)
+        rows = CPU_LOGITS // self.softmax.vocabulary_size // CPU_SOFTMAX_ROWS * CPU_SOFTMAX_ROWS
+        chunk = GPU_ROWS if padded.is_cuda else max(rows, CPU_SOFTMAX_ROWS)
         losses = self.softmax.full_loss(padded, padded_targets, chunk=chunk)
         return cast(Doubles, losses[: len(hidden)].double().cpu().numpy())
 
-    def _read(
-        self, direction: OneDirection | str, words: Sequence[str], state: LSTMState
-    ) -> tuple[Tensor, LSTMState]:
-        """Run one row; gives the top layer's outputs (T, P) and the state at its end."""
-        numbers: dict[str, int] = {}
-        places = torch.tensor([numbers.setdefault(word, len(numbers)) for word in words])
+    def _log_probabilities(self, hidden: Tensor) -> Doubles:
+        """Give those of all words (N, V) after ``hidden`` (N, P)."""
         with torch.inference_mode(False), torch.no_grad():
-            vectors = self.runner.word_vectors(list(numbers))
-            inputs = vectors[places.to(vectors.device)][None]  # (1, T, P)
-            layers, state = self._stack(direction)(inputs, [1] * len(words), state)
-            return layers[-1][0], state
+            padded = self._for_softmax(hidden)
+            logits = F.linear(padded, self.softmax.weight, self.softmax.bias)[: len(hidden)]
+            return cast(Doubles, torch.log_softmax(logits.double(), dim=1).cpu().numpy())
 
-    def _stack(self, direction: OneDirection | str) -> LSTMStack:
-        bilm = self.runner.bilm
-        assert not bilm.training, "dropout would disturb the probabilities: call eval() first"
-        return bilm.forward_lstm if direction == "forward" else bilm.backward_lstm
+    def _read(
+        self, direction: OneDirection, rows: Sequence[Sequence[str]], state: LSTMState
+    ) -> tuple[Tensor, LSTMState]:
+        """Give the top layer's outputs (N, P) of rows of words, and the state at their ends."""
+        numbers: dict[str, int] = {}
+        places = [
+            np.array([numbers.setdefault(word, len(numbers)) for word in row], dtype=np.int32)
+            for row in rows
+        ]
+        return self._reader.read(direction, list(numbers), places, state)
 
     def _for_softmax(self, hidden: Tensor) -> Tensor:
-        return hidden.to(self.softmax.weight.dtype)
+        """Give rows (N, P) in the softmax's type, padded so that none depends on how many."""
+        hidden = hidden.to(self.softmax.weight.dtype)
+        if hidden.is_cuda:
+            return pad_rows(hidden)
+        return F.pad(hidden, (0, 0, 0, -len(hidden) % CPU_SOFTMAX_ROWS))
 
 
 def _take_rows(state: LSTMState, rows: Sequence[int]) -> LSTMState:

@@ -1,17 +1,14 @@
 """Documents as numbers of words, and the order in which each direction reads them."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from elmokit.config import Marks
+from elmokit.engine.reader import Numbers, OneDirection
 
-OneDirection = Literal["forward", "backward"]
 DIRECTIONS: tuple[OneDirection, ...] = get_args(OneDirection)
-
-Numbers = npt.NDArray[np.int32]
 
 BEGIN, END = 0, 1
 

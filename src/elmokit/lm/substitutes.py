@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from elmokit.errors import InputError
 from elmokit.lm.gap import Gap
-from elmokit.lm.language_model import Doubles, LanguageModel, LanguageStart
+from elmokit.lm.language_model import Context, Doubles, LanguageModel, LanguageStart
 from elmokit.lm.score import Direction, score
 
 DEFAULT_COUNT = 10
@@ -57,21 +57,45 @@ def substitutes(
         raise InputError(f"count: expected a whole number above 0, found {count!r}")
     if not math.isfinite(prior):
         raise InputError(f"prior: expected a finite number, found {prior!r}")
-    forward = model.next_word("forward", [model.marks.begin, *gap.left], start=start)  # (V,)
-    backward = model.next_word("backward", [model.marks.end, *gap.right[::-1]], start=start)
-    allowed = _allowed(model, gap)  # (V,)
-    fit = forward + backward - prior * _log_prior(len(allowed))
-    fit[~allowed] = -np.inf
-    wanted = min(max(count, SHORTLIST) if rescore else count, int(allowed.sum()))
-    best = np.argsort(-fit, kind="stable")[:wanted]
-    words = [model.vocabulary.words[index] for index in best]
-    if rescore:
-        return fill(model, gap, [[word] for word in words], start=start)[:count]
-    shares = np.exp(fit[best] - np.logaddexp.reduce(fit[allowed]))
-    return [
-        Substitute(word, float(share), float(forward[index]), float(backward[index]), None)
-        for word, share, index in zip(words, shares, best, strict=True)
-    ]
+    if not rescore:
+        return shortlists(model, [gap], [count], prior=prior, start=start)[0]
+    (found,) = shortlists(model, [gap], [max(count, SHORTLIST)], prior=prior, start=start)
+    return fill(model, gap, [[one.word] for one in found], start=start)[:count]
+
+
+def shortlists(
+    model: LanguageModel,
+    gaps: Sequence[Gap],
+    counts: Sequence[int],
+    *,
+    prior: float = DEFAULT_PRIOR,
+    start: LanguageStart = "warm",
+) -> list[list[Substitute]]:
+    """Give for each of several gaps what `substitutes` gives without ``rescore``."""
+    contexts = []
+    for gap in gaps:
+        contexts.append(Context("forward", [model.marks.begin, *gap.left]))
+        contexts.append(Context("backward", [model.marks.end, *gap.right[::-1]]))
+    predicted = model.next_words(contexts, start=start)
+    log_prior = _log_prior(len(model.vocabulary))  # (V,)
+    found = []
+    for gap, count, forward, backward in zip(gaps, counts, predicted, predicted, strict=True):
+        fit = forward + backward - prior * log_prior  # (V,)
+        fit[~_allowed(model, gap)] = -np.inf
+        total = _log_of_sum(fit)
+        found.append(
+            [
+                Substitute(
+                    model.vocabulary.words[index],
+                    math.exp(fit[index] - total),
+                    float(forward[index]),
+                    float(backward[index]),
+                    None,
+                )
+                for index in _largest(fit, count)
+            ]
+        )
+    return found
 
 
 def fill(
@@ -129,6 +153,20 @@ def _allowed(model: LanguageModel, gap: Gap) -> npt.NDArray[np.bool_]:
     allowed = vocabulary.is_own_id.copy()
     allowed[vocabulary.ids([word for word in barred if word in vocabulary])] = False
     return allowed
+
+
+def _largest(fit: Doubles, count: int) -> npt.NDArray[np.int64]:
+    """Give the places of the ``count`` largest finite numbers, the largest first."""
+    # Those that may be among them, before they are sorted: there are far fewer of them.
+    least = np.partition(fit, -count)[-count] if count < len(fit) else -np.inf
+    places = np.flatnonzero((fit >= least) & (fit > -np.inf))
+    return places[np.argsort(-fit[places], kind="stable")][:count]
+
+
+def _log_of_sum(values: Doubles) -> float:
+    """Give ``log(sum(exp(values)))``, infinitely small ones included."""
+    largest = float(values.max())
+    return largest + math.log(np.exp(values - largest).sum()) if largest > -math.inf else largest
 
 
 def _log_prior(size: int) -> Doubles:

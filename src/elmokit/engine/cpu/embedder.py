@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.marked import places_of_words, with_marks
 from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.ragged import RaggedBatch, Reading
+from elmokit.engine.reader import Numbers, OneDirection
 from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
@@ -46,6 +48,8 @@ class CPUEmbedder:
         cache_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
         dtype = worthwhile(dtype)
+        self.is_exact = dtype == "float32"
+        """Whether all products are made in float32."""
         with torch.no_grad():
             self._forward = Stack(bilm.forward_lstm, dtype=dtype)
             self._backward = Stack(bilm.backward_lstm, dtype=dtype)
@@ -85,6 +89,24 @@ class CPUEmbedder:
             layers, state = self._run(with_marks(sentences, self._marks), state)
             places = torch.from_numpy(places_of_words(sentences))
             return [layer[places] for layer in layers], state
+
+    def read(
+        self,
+        direction: OneDirection,
+        words: Sequence[str],
+        rows: Sequence[Numbers],
+        state: LSTMState,
+    ) -> tuple[Tensor, LSTMState]:
+        """See `Reader`."""
+        stack = self._forward if direction == "forward" else self._backward
+        with self._turn, undisturbed(self._weight):
+            found = self.word_vectors.look_up(words)
+            vectors = found.table[torch.from_numpy(found.rows)]  # (U, P)
+            tokens = torch.from_numpy(found.numbers[np.concatenate(rows)])  # (N,)
+            batch = RaggedBatch([len(row) for row in rows])
+            # Rows are in the order of reading already, whichever way the direction goes.
+            layers, state = _run_direction(stack, vectors, tokens, batch, batch.forward, state)
+            return layers[-1], state
 
     def _run(
         self, sentences: Sequence[Sequence[str]], state: BiLMState
