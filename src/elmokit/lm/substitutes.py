@@ -13,7 +13,7 @@ import numpy.typing as npt
 from elmokit.errors import InputError
 from elmokit.lm.gap import Gap
 from elmokit.lm.language_model import Context, Doubles, LanguageModel, LanguageStart
-from elmokit.lm.score import Direction, score
+from elmokit.lm.score import Direction, SentenceScore, score
 
 DEFAULT_COUNT = 10
 DEFAULT_PRIOR = 1.0
@@ -123,11 +123,18 @@ def fill(
         direction=direction,
         start=start,
     )
+    return ranked(gap, distinct, scores)
+
+
+def ranked(
+    gap: Gap, candidates: Sequence[Sequence[str]], scores: Sequence[SentenceScore]
+) -> list[Substitute]:
+    """Order distinct candidates by the scores of the sentence with each of them, the best first."""
     totals = np.array([scored.comparable_log_probability for scored in scores])
     shares = np.exp(totals - np.logaddexp.reduce(totals))
     first = len(gap.left)
     filled = []
-    for candidate, scored, share in zip(distinct, scores, shares, strict=True):
+    for candidate, scored, share in zip(candidates, scores, shares, strict=True):
         place = slice(first, first + len(candidate))
         forward, backward = (
             None if part is None else math.fsum(part[place])

@@ -1,15 +1,12 @@
 """Probabilities for many requests at once: sentences that are scored, gaps that are filled."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from elmokit.embed.elmo import Elmo
 from elmokit.lm.gap import Gap
-from elmokit.lm.score import Direction, SentenceScore, score
-from elmokit.lm.substitutes import Substitute, substitutes
+from elmokit.lm.score import Direction, score
+from elmokit.lm.substitutes import shortlists
 from elmokit.serve.work import Part
 
 
@@ -56,46 +53,17 @@ class Shortlisting:
 
     def begin(self, parts: Sequence[Part]) -> Callable[[], list[Any]]:
         """See `Computation`."""
-        results = [[self._found(item) for item in part.items] for part in parts]
-        return lambda: results
-
-    def _found(self, item: Shortlist) -> list[Substitute]:
-        return substitutes(
-            self._elmo.language_model,
-            item.gap,
-            count=item.most,
-            rescore=False,
-            start=_start(self._elmo),
-        )
-
-
-def ranked(
-    gap: Gap, candidates: Sequence[Sequence[str]], scores: Sequence[SentenceScore]
-) -> list[Substitute]:
-    """Order candidates by the scores of the sentence with each of them, the best first.
-
-    It is what `elmokit.lm.substitutes.fill` does in one go. Here the sentences are scored before,
-    in batches with those of others.
-    """
-    totals = np.array([scored.comparable_log_probability for scored in scores])
-    shares = np.exp(totals - np.logaddexp.reduce(totals))
-    first = len(gap.left)
-    found = []
-    for candidate, scored, share in zip(candidates, scores, shares, strict=True):
-        place = slice(first, first + len(candidate))
-        assert scored.forward is not None
-        assert scored.backward is not None
-        found.append(
-            Substitute(
-                " ".join(candidate),
-                float(share),
-                math.fsum(scored.forward[place]),
-                math.fsum(scored.backward[place]),
-                scored.log_probability,
-                any(scored.unknown[place]),
+        asked = [item for part in parts for item in part.items]
+        found = iter(
+            shortlists(
+                self._elmo.language_model,
+                [item.gap for item in asked],
+                [item.most for item in asked],
+                start=_start(self._elmo),
             )
         )
-    return sorted(found, key=lambda one: -one.probability)
+        results = [[next(found) for _ in part.items] for part in parts]
+        return lambda: results
 
 
 def _start(elmo: Elmo) -> Any:

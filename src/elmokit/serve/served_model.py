@@ -55,6 +55,7 @@ class ServedModel:
         self.elmo.embed([["a"], ["word", "."]])
         if self.has_language_model:
             self.elmo.score([["a", "word"]])
+            self.elmo.substitutes((["a", "word"], 1), rescore=False)
 
     def facts(self) -> dict[str, Any]:
         """Give what /v1/models tells."""

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from elmokit.errors import InputError
 from elmokit.lm.gap import Gap, find_gap
-from elmokit.lm.substitutes import DEFAULT_COUNT, SHORTLIST, Substitute
+from elmokit.lm.substitutes import DEFAULT_COUNT, SHORTLIST, Substitute, ranked
 from elmokit.serve.answer import Answer, json_answer
 from elmokit.serve.fields import (
     check_characters,
@@ -18,7 +18,7 @@ from elmokit.serve.fields import (
     position_in,
     whole_number,
 )
-from elmokit.serve.language import Shortlist, ranked
+from elmokit.serve.language import Shortlist
 from elmokit.serve.limits import MARKS
 from elmokit.serve.problems import RequestError, problem_of_input, wrong_field
 from elmokit.serve.request_body import json_object
