@@ -10,7 +10,7 @@ from integration.serve_load.exchange import BrokenAnswerError, Reader
 from integration.serve_load.load_plan import BROKEN, CLOSED, NEVER, REFUSED, Seen
 from integration.serve_load.load_process import distance
 from integration.serve_load.requests_file import Request
-from integration.serve_load.soak import TOLERANCE, Soaked
+from integration.serve_load.soak import TOLERANCE, Soaked, answers_a_second
 from integration.serve_load.termination import judged
 
 RIGHT = np.array([[0.5, -1.0, 2.0]], dtype=np.float32)
@@ -55,6 +55,15 @@ def test_wrong_vectors_count_as_mixed(difference: float, mixed: int) -> None:
 @pytest.mark.parametrize("status", [429, 500, 503, REFUSED, CLOSED, BROKEN, NEVER])
 def test_everything_but_200_counts_as_lost(status: int) -> None:
     assert Soaked(1.0, seen((0, 1, 200), (0, 1, status)), [], 0).lost == 1
+
+
+@pytest.mark.parametrize("status", [429, 503, REFUSED, CLOSED, BROKEN, NEVER])
+def test_only_answers_count_for_the_capacity(status: int) -> None:
+    """Five requests a second for ten seconds; the first two seconds are left out."""
+    answers = [(0.2 * number, 0.2 * number + 0.1, 200) for number in range(51)]
+    others = [(0.2 * number, 0.2 * number + 0.1, status) for number in range(51)]
+    assert answers_a_second(seen(*answers)) == pytest.approx(5)
+    assert answers_a_second(seen(*answers, *others)) == pytest.approx(5)
 
 
 def test_growth_is_that_of_the_time_after_the_warm_up() -> None:
