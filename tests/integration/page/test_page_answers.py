@@ -193,6 +193,23 @@ def test_neighbours_are_the_indexs(visit: Visits, index: ContextIndex) -> None:
     assert visited.page.locator("#neighbours li").count() == 0
 
 
+def test_words_beside_asterisks_have_neighbours(
+    visit: Visits, index: ContextIndex, elmo: Elmo
+) -> None:
+    """Asterisks mark the word for the index, so where people typed some the place is sent."""
+    visited = visit()
+    visited.open_text("* She sat on the bank of the river *.")
+    words = visited.words()[0]
+    visited.choose(0, words.index("bank"))
+    (vectors,) = elmo.embed([words], layers=index.facts.layers)
+    wanted = index.similar_by_vector(vectors[words.index("bank")], 6)
+    lines = visited.page.locator("#neighbours li")
+    assert len(wanted) > 1
+    assert lines.locator("span:last-child").all_text_contents() == [one.sentence for one in wanted]
+    found = lines.evaluate_all("all => all.map(one => Number(one.dataset.similarity))")
+    assert found == pytest.approx([one.similarity for one in wanted], abs=TOLERANCE * 10)
+
+
 def test_names_are_the_tasks(visit: Visits) -> None:
     visited = visit()
     visited.open_text("Nobody came.")

@@ -183,6 +183,24 @@ def test_old_answers_never_overtake_new_ones(visit: Visits) -> None:
     assert visited.words() == [["A", "dog", "."]]
 
 
+def test_what_is_seen_first_is_asked_for_first(visit: Visits) -> None:
+    """The server computes one thing at a time, so surprise would only hold the words up."""
+    visited = visit()
+    visited.open_text("Hello")
+    before = len(visited.asked("v1/score"))
+    held: list[Route] = []
+    visited.page.route("**/v1/tokens", lambda route: held.append(route))  # noqa: PLW0108
+    with visited.page.expect_request("**/v1/tokens"):
+        visited.page.locator("#text").fill("A cat.")
+    visited.page.wait_for_timeout(300)
+    assert len(visited.asked("v1/score")) == before
+    held[0].fallback()
+    visited.page.locator(".chip > span", has_text="cat").wait_for()
+    visited.settle()
+    assert len(visited.asked("v1/score")) == before + 1
+    assert len(visited.surprises("forward")[0]) == len(visited.words()[0])
+
+
 def test_a_key_is_asked_for_and_kept_in_memory(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_text("open-sesame\n", encoding="utf-8")
     options = ("--model", "tiny-untrained", "--api-key-file", str(tmp_path / "keys.txt"))

@@ -8,8 +8,16 @@ import { say } from "./strings.js";
 
 const COUNT = 6;
 
-export async function fetchNeighbours({ text, tokens }, position, signal) {
-  if (text.includes("*")) return []; // asterisks mark the word, and there can be no others
+export async function fetchNeighbours(sentence, position, signal) {
+  const body = { ...asked(sentence, position), count: COUNT };
+  const { data } = await ask("v1/neighbours", body, { signal });
+  return data;
+}
+
+// The word is marked with asterisks, so that the index's model may cut the sentence in its own way.
+// There can be no others: a sentence that has some is sent as it was cut here.
+function asked({ text, tokens }, position) {
+  if (text.includes("*")) return { input: tokens.map((token) => token.text), position };
   const { start, end } = tokens[position];
   // Places count characters, of which JavaScript's strings may take two for one.
   const characters = [...text];
@@ -19,9 +27,8 @@ export async function fetchNeighbours({ text, tokens }, position, signal) {
     ...characters.slice(start, end),
     "*",
     ...characters.slice(end),
-  ].join("");
-  const { data } = await ask("v1/neighbours", { input: marked, count: COUNT }, { signal });
-  return data;
+  ];
+  return { input: marked.join("") };
 }
 
 // `found` is null until it has come.

@@ -26,13 +26,14 @@ export async function read() {
   try {
     const { limits } = server.capabilities;
     if (sentences.length > limits.inputs) throw new TooManySentences(sentences.length);
-    const vectors = requests.vectors.run((signal) => reader.vectors(id, sentences, signal));
+    // The server computes one thing at a time: what is seen first is asked for first.
+    requests.surprises.stop();
+    const reading = await requests.vectors.run((signal) => reader.vectors(id, sentences, signal));
+    if (reading === undefined) return;
     const surprises = canGuess
       ? requests.surprises.run((signal) => reader.surprises(id, sentences, signal))
       : null;
     surprises?.catch(() => {}); // told below, where it is awaited
-    const reading = await vectors;
-    if (reading === undefined) return;
     hideProblem();
     show(reading);
     busy(false);
