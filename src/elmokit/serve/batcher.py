@@ -7,8 +7,10 @@ nobody waits for all of it.
 
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from elmokit.serve.line_length import LineLength
 from elmokit.serve.pace import Pace
 from elmokit.serve.problems import RequestError, queue_is_full, shutting_down
 from elmokit.serve.work import Computation, Part, Work
@@ -48,13 +50,18 @@ class Batcher:
     ) -> None:
         self._batch_tokens = batch_tokens
         self._queue_requests = queue_requests
-        self.queue_tokens = queue_tokens or batch_tokens
-        """What the line may cost, in tokens that are embedded."""
+        self._queue_tokens = queue_tokens
         self._line: deque[Work] = deque()
         self._counted = 0.0  # cost of the line, as far as it counts
         self._closed = False
         self._changed = threading.Condition()
         self.pace = Pace(batch_tokens=batch_tokens)
+        self._line_length = LineLength(batch_tokens=batch_tokens)
+
+    @property
+    def queue_tokens(self) -> int:
+        """What the line may cost, in tokens that are embedded."""
+        return self._queue_tokens or self._line_length.tokens
 
     @property
     def waiting_requests(self) -> int:
@@ -73,7 +80,8 @@ class Batcher:
             if self._closed:
                 raise shutting_down()
             work.weight = self.pace.weight(work.computation)
-            counted = self._counted + self._count(work)
+            work.counted = self._count(work)
+            counted = self._counted + work.counted
             if len(self._line) >= self._queue_requests or counted > self.queue_tokens:
                 raise self._refusal()
             self._line.append(work)
@@ -94,7 +102,7 @@ class Batcher:
             if work.waiting_tokens == 0:
                 return False
             self._line.remove(work)
-            self._counted -= self._count(work)
+            self._counted -= work.counted
             work.waiting_tokens = 0
             return True
 
@@ -111,6 +119,27 @@ class Batcher:
                     return []
                 self._changed.wait()
             return self._filled(self._line[0].computation)
+
+    def learn_reference(
+        self, computation: Computation, measured: Sequence[tuple[int, int, float]]
+    ) -> None:
+        """Settle what the others are compared with, by its steps, tokens and seconds.
+
+        The last of ``measured`` is of a batch that is large enough to tell how fast it is.
+        """
+        _, tokens, seconds = measured[-1]
+        self.pace.learn_reference(computation, tokens, seconds)
+        self._line_length = LineLength(batch_tokens=self._batch_tokens)
+        for steps, tokens, seconds in measured:
+            self._line_length.learn(steps=steps, tokens=tokens, seconds=seconds)
+
+    def learn(self, batch: Sequence[Share], seconds: float) -> None:
+        """Take into account how long a batch took."""
+        computation, tokens = batch[0].work.computation, sum(one.tokens for one in batch)
+        self.pace.learn(computation, tokens, seconds)
+        if self.pace.is_reference(computation):
+            steps = max(max(one.work.costs[one.first : one.end]) for one in batch)
+            self._line_length.learn(steps=steps, tokens=tokens, seconds=seconds)
 
     def close(self) -> None:
         """Take no more requests; what is in line is still given out."""
@@ -147,7 +176,7 @@ class Batcher:
 
     def _take_turn(self, work: Work, room: float, *, alone: bool) -> float:
         """Move items of a request into the batch until its turn is over; gives their cost."""
-        self._counted -= self._count(work)
+        self._counted -= work.counted
         used, turn = 0.0, self._batch_tokens / SHARE_OF_BATCH
         while work.taken < len(work.items) and used < turn:
             cost = work.costs[work.taken] * work.weight
@@ -156,7 +185,8 @@ class Batcher:
             work.waiting_tokens -= work.costs[work.taken]
             work.taken += 1
             used += cost
-        self._counted += self._count(work)
+        work.counted = self._count(work)
+        self._counted += work.counted
         return used
 
     def _count(self, work: Work) -> float:

@@ -84,7 +84,7 @@ class DeviceThread(threading.Thread):
         self._free_since = now
         tokens = sum(one.tokens for one in begun.batch)
         computation = _computation(begun.batch)
-        self._batcher.pace.learn(computation, tokens, seconds)
+        self._batcher.learn(begun.batch, seconds)
         self._metrics.computed(
             computation.name,
             tokens=tokens,

@@ -1,23 +1,19 @@
 """A device with its queue and its thread, and how long the line may be there."""
 
 import time
+from collections.abc import Sequence
 
 from elmokit.serve.batcher import Batcher
 from elmokit.serve.device_thread import BatchMetrics, DeviceThread
 from elmokit.serve.embedding import Embedding, Wanted
 from elmokit.serve.limits import MARKS, Limits
+from elmokit.serve.line_length import STEPS
 from elmokit.serve.work import Part
 
-# About as many tokens as sentences have.
-SENTENCE = [f"word{number}" for number in range(24)]
+SENTENCE = [f"word{number}" for number in range(STEPS - MARKS)]
 # Tokens of the batch that shows how fast a device is, as a part of the largest.
 SHARE_OF_BATCH = 8
 TIMES = 3
-# A batch costs so much for itself and so much for each of its tokens. A line with tokens for this
-# many times the former makes batches that lose little by it; a longer one makes people wait, and
-# wins nothing more.
-LINE_PER_BATCH = 5.0
-SHORTEST_LINE, LONGEST_LINE = 1 / 8, 2.0
 
 
 class Lane:
@@ -34,18 +30,12 @@ class Lane:
 
     def measure(self, embedding: Embedding, wanted: Wanted) -> None:
         """See how fast the device embeds, and settle how much may wait."""
-        cost = len(SENTENCE) + MARKS
-        count = max(2, self._limits.batch_tokens // SHARE_OF_BATCH // cost)
+        count = max(2, self._limits.batch_tokens // SHARE_OF_BATCH // STEPS)
         times = TIMES if self._limits.queue_tokens is None else 1
-        lone, many = (_seconds(embedding, wanted, rows, times) for rows in (1, count))
-        self.batcher.pace.learn_reference(embedding, count * cost, many)
-        if self._limits.queue_tokens is None:
-            per_token = max(many - lone, 0.0) / ((count - 1) * cost)
-            per_batch = max(lone - cost * per_token, 0.0)
-            most = LONGEST_LINE * self._limits.batch_tokens
-            least = SHORTEST_LINE * self._limits.batch_tokens
-            wanted_line = LINE_PER_BATCH * per_batch / per_token if per_token else most
-            self.batcher.queue_tokens = round(min(max(wanted_line, least), most))
+        lone, many = _least_seconds(embedding, wanted, (1, count), times)
+        self.batcher.learn_reference(
+            embedding, [(STEPS, STEPS, lone), (STEPS, count * STEPS, many)]
+        )
 
     def start(self) -> None:
         """Begin to compute."""
@@ -57,12 +47,18 @@ class Lane:
         self._thread.join()
 
 
-def _seconds(embedding: Embedding, wanted: Wanted, rows: int, times: int) -> float:
-    """Give the least time that so many sentences take: others may use the machine too."""
-    part = Part(wanted, [SENTENCE] * rows)
-    found = []
+def _least_seconds(
+    embedding: Embedding, wanted: Wanted, sizes: Sequence[int], times: int
+) -> list[float]:
+    """Give the least time that each number of sentences takes: others may use the machine too.
+
+    They take turns, so that a moment in which others do is not one size's alone.
+    """
+    found: list[list[float]] = [[] for _ in sizes]
     for _ in range(times):
-        since = time.perf_counter()
-        embedding.begin([part])()
-        found.append(time.perf_counter() - since)
-    return min(found)
+        for size, seconds in zip(sizes, found, strict=True):
+            part = Part(wanted, [SENTENCE] * size)
+            since = time.perf_counter()
+            embedding.begin([part])()
+            seconds.append(time.perf_counter() - since)
+    return [min(seconds) for seconds in found]

@@ -37,6 +37,10 @@ class Pace:
         self._seconds[computation] = MEMORY * self._seconds.get(computation, 0.0) + seconds
         self._tokens[computation] = MEMORY * self._tokens.get(computation, 0.0) + tokens
 
+    def is_reference(self, computation: Computation) -> bool:
+        """Whether the others are compared with this one."""
+        return computation is self._reference
+
     def weight(self, computation: Computation) -> float:
         """Give what a token of a computation costs, in tokens of the reference."""
         if computation is self._reference:

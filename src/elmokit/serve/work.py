@@ -35,6 +35,7 @@ class Work:
     __slots__ = (
         "computation",
         "costs",
+        "counted",
         "future",
         "gone",
         "items",
@@ -71,5 +72,7 @@ class Work:
         """Tokens of the items that are not taken yet."""
         self.weight = 1.0
         """What a token costs, in tokens that are embedded."""
+        self.counted = 0.0
+        """What it counts for in line."""
         self.gone = False
         """Whether nobody waits for it any more."""

@@ -141,6 +141,32 @@ def test_costly_tokens_count_for_more_in_line_and_in_batches() -> None:
     assert [len(queue.take() or ()) for _ in range(2)] == [3, 2]
 
 
+def test_the_line_follows_the_batches_and_forgets_nothing_of_what_waits() -> None:
+    """Costs are 2 a step and 1 a token, while the start said 20 a step."""
+    queue = Batcher(batch_tokens=400, queue_requests=100)
+    assert queue.queue_tokens == 400
+    queue.learn_reference(ONE, [(26, 26, 546.0), (26, 260, 780.0)])
+    assert queue.queue_tokens == 800
+    waiting = [work([20] * 20) for _ in range(4)]
+    for one in waiting:
+        queue.submit(one)  # each counts for a quarter of the line
+    with pytest.raises(RequestError):
+        queue.submit(work([20]))
+    for size in (1, 2, 5, 10, 1, 20, 3, 8, 1) * 10:
+        share = Share(work([26] * size), 0, size)
+        queue.learn([share], 52.0 + 26.0 * size)
+    assert queue.queue_tokens == pytest.approx(260, rel=0.05)
+    queue.learn([Share(work([26] * 9, OTHER), 0, 9)], 1.0)  # which is not what the line counts in
+    assert queue.queue_tokens == pytest.approx(260, rel=0.05)
+    for one in waiting:
+        assert queue.cancel(one)
+    assert queue._counted == 0
+    with pytest.raises(RequestError):
+        for _ in range(5):
+            queue.submit(work([65]))
+    assert queue.waiting_requests in (3, 4)
+
+
 def test_what_nobody_waits_for_is_never_taken() -> None:
     queue = batcher(queue=100)
     gone, stays = work([50]), work([50])
