@@ -334,7 +334,7 @@ class Elmo:
                 softmax=softmax.to(self.device, dtype),
                 vocabulary=vocabulary,
                 warm_state=self._stored_state,
-                reader=reader_for(self.runner, self.embedder),
+                reader=reader_for(self.runner, dtype=self.dtype, embedder=lambda: self.embedder),
             )
         return self._language_model
 

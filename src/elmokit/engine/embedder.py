@@ -3,13 +3,14 @@
 N tokens of all sentences, P size of a direction, L LSTM layers
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from elmokit.engine.cpu.embedder import CPUEmbedder
+from elmokit.engine.cpu.products import worthwhile
 from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.reader import PlainReader, Reader
 from elmokit.engine.runner import Runner, expand_state
@@ -85,11 +86,14 @@ def embedder_for(runner: Runner, *, dtype: str) -> Embedder:
     return PlainEmbedder(runner)
 
 
-def reader_for(runner: Runner, embedder: Embedder) -> Reader:
-    """Choose what reads in one direction, with the digits of the biLM's own type.
+def reader_for(runner: Runner, *, dtype: str, embedder: Callable[[], Embedder]) -> Reader:
+    """Choose what reads in one direction, with all digits of the biLM's own type.
 
-    An engine that has them shares its weights and the words that it knows.
+    An engine that has them, the one that ``embedder`` gives, shares its weights and the words that
+    it knows. It is not made where it has not.
     """
-    if isinstance(embedder, CPUEmbedder) and embedder.is_exact:
-        return embedder
+    weight = next(runner.bilm.parameters())
+    plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+    if plain and worthwhile(dtype) == "float32" and isinstance(made := embedder(), CPUEmbedder):
+        return made
     return PlainReader(runner)

@@ -54,7 +54,7 @@ class PlainReader:
         order = sorted(range(len(rows)), key=lambda row: -len(rows[row]))
         lengths = np.array([len(rows[row]) for row in order])
         mask = np.arange(lengths[0]) < lengths[:, None]  # (R, T), the longest row first
-        numbers = np.zeros(mask.shape, dtype=np.int32)
+        numbers = np.zeros(mask.shape, dtype=np.int64)
         numbers[mask] = np.concatenate([rows[row] for row in order])
         back = np.argsort(order).tolist()
         # What comes out is kept, so it must outlive an inference mode of the caller.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.engine.embedder import embedder_for, reader_for
+from elmokit.engine.embedder import Embedder, embedder_for, reader_for
 from elmokit.engine.reader import OneDirection, PlainReader, Reader
 from elmokit.engine.runner import Runner
 from elmokit.nn.projected_lstm import LSTMState
@@ -23,7 +23,9 @@ def runner(request: pytest.FixtureRequest) -> Runner:
 
 
 def engine(runner: Runner) -> Reader:
-    found = reader_for(runner, embedder_for(runner, dtype="float32"))
+    found = reader_for(
+        runner, dtype="float32", embedder=lambda: embedder_for(runner, dtype="float32")
+    )
     assert not isinstance(found, PlainReader)
     return found
 
@@ -70,7 +72,13 @@ def test_a_row_does_not_depend_on_the_others(reader: type[PlainReader]) -> None:
     assert torch.equal(together, torch.cat(alone))
 
 
-def test_narrow_numbers_are_not_read_with() -> None:
+def test_an_engine_without_all_digits_is_not_even_made() -> None:
     """Probabilities from products in 8 bits would be too coarse to compare."""
+
+    def embedder() -> Embedder:
+        raise AssertionError("it would hold weights of its own")
+
     runner = runner_for(CONFIG)
-    assert isinstance(reader_for(runner, embedder_for(runner, dtype="int8")), PlainReader)
+    assert isinstance(reader_for(runner, dtype="int8", embedder=embedder), PlainReader)
+    wide = Runner(runner.bilm.double(), indexer=runner.indexer, marks=runner.marks)
+    assert isinstance(reader_for(wide, dtype="float64", embedder=embedder), PlainReader)

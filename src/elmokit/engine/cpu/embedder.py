@@ -48,8 +48,6 @@ class CPUEmbedder:
         cache_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
         dtype = worthwhile(dtype)
-        self.is_exact = dtype == "float32"
-        """Whether all products are made in float32."""
         with torch.no_grad():
             self._forward = Stack(bilm.forward_lstm, dtype=dtype)
             self._backward = Stack(bilm.backward_lstm, dtype=dtype)
