@@ -57,9 +57,6 @@ def command(
     ] = None,
 ) -> None:
     """Answer over HTTP: vectors as OpenAI's clients ask for them, scores, and a page at /."""
-    from elmokit.serve.waiting_threads import wait_briefly
-
-    wait_briefly()  # before torch is loaded
     try:
         from elmokit.serve.app import build_app
         from elmokit.serve.keys import read_keys
