@@ -160,12 +160,13 @@ def _lines(
     """
     with stream:
         for number, raw in enumerate(stream, start=1):
-            text = _decoded(raw, name, number)
+            text = decoded_line(raw, name, number)
             tokens = text.split() if tokenised else elmo.tokeniser.words(text)
             yield _Line(text, tokens, len(raw))
 
 
-def _decoded(raw: bytes, name: str, number: int) -> str:
+def decoded_line(raw: bytes, name: str, number: int) -> str:
+    """Give a line's text without its end; ``number`` counts from 1 and is for the error."""
     try:
         return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:

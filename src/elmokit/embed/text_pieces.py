@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from elmokit.embed.embed_file import _decoded, check_source
+from elmokit.embed.embed_file import check_source, decoded_line
 from elmokit.errors import InputError
 from elmokit.files import STANDARD_INPUT
 
@@ -129,7 +129,7 @@ def piece_lines(piece: TextPiece) -> list[tuple[str, int]]:
             "text files while they are embedded"
         )
     return [
-        (_decoded(line, piece.source, number), len(line))
+        (decoded_line(line, piece.source, number), len(line))
         for number, line in enumerate(lines, start=piece.first_index + 1)
     ]
 
@@ -184,5 +184,5 @@ def _scanned(name: str, piece_bytes: int) -> tuple[TextSource, list[_Cut]]:
 def _name_bad_line(name: str) -> None:
     with Path(name).open("rb") as stream:
         for number, raw in enumerate(stream, start=1):
-            _decoded(raw, name, number)
+            decoded_line(raw, name, number)
     raise InputError(f"{name}: has changed while it was read; try again when nobody writes to it")
