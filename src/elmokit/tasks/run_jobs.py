@@ -1,13 +1,15 @@
 """Running many trainings side by side, each in a process of its own, and keeping what they gave."""
 
 import json
+import math
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock
 from typing import Any
 
 from elmokit.errors import InputError
@@ -18,6 +20,12 @@ from elmokit.tasks.table import figure
 
 RECORDS_FILE = "runs.jsonl"
 CACHE_FOLDER = "layers"
+# As torch says it, of a GPU's memory and of the machine's.
+_NO_MEMORY = ("out of memory", "can't allocate memory")
+
+
+class _NoMemoryError(InputError):
+    """A run found too little memory beside the others."""
 
 
 def run_jobs(
@@ -34,6 +42,7 @@ def run_jobs(
     """Run what ``runs.jsonl`` in the folder does not hold yet; give all records of these jobs.
 
     After ``minutes`` nothing new is begun, and what runs saves and stops; the same call goes on.
+    A run that finds too little memory beside the others begins again with one fewer beside it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
@@ -43,20 +52,36 @@ def run_jobs(
         job for job in jobs if different[job.identity] is job and _record_of(job, known) is None
     ]
     say(f"{len(different)} runs, {len(different) - len(waiting)} of them done before")
-    one_at_a_time, has_failed = Lock(), Event()
+    queue, one_at_a_time = deque(waiting), Lock()
+    side_by_side = min(at_once, len(waiting))
 
-    def run(job: Job) -> None:
-        left = None if deadline is None else (deadline - time.monotonic()) / 60
-        if has_failed.is_set() or (left is not None and left <= 0):
-            return
+    def minutes_left() -> float:
+        return math.inf if deadline is None else (deadline - time.monotonic()) / 60
+
+    def run_queue() -> None:
+        nonlocal side_by_side
+        while (left := minutes_left()) > 0:
+            with one_at_a_time:
+                if not queue:
+                    return
+                job = queue.popleft()
+            try:
+                run(job, left)
+            except Exception as error:
+                with one_at_a_time:
+                    if isinstance(error, _NoMemoryError) and side_by_side > 1:
+                        side_by_side -= 1
+                        queue.appendleft(job)
+                        say(f"{job.key}: out of memory; {side_by_side} go on side by side")
+                        return
+                    queue.clear()  # what it met the next ones would meet too
+                say(f"{job.key}: failed; nothing new is begun ({error!s:.300})")
+                raise
+
+    def run(job: Job, left: float) -> None:
         place = folder / "runs" / job.folder
         started = time.monotonic()
-        try:
-            outcome = _train(job, place, folder, data, vectors, device, left)
-        except Exception as error:
-            has_failed.set()  # what it met the next ones would meet too
-            say(f"{job.key}: failed; nothing new is begun ({error!s:.300})")
-            raise
+        outcome = _train(job, place, folder, data, vectors, device, left)
         if outcome["ending"] != "finished":
             say(
                 f"{job.key}: {outcome['ending']} at step {outcome['step']:,} of at most "
@@ -72,8 +97,9 @@ def run_jobs(
         say(f"{job.key}: {figure(record, job.data):.2f} in {seconds:.0f} s")
 
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        for _ in pool.map(run, waiting):
-            pass
+        while queue and minutes_left() > 0:
+            for worker in [pool.submit(run_queue) for _ in range(side_by_side)]:
+                worker.result()
     found = [_record_of(job, known) for job in jobs]
     return [record for record in found if record is not None]
 
@@ -105,7 +131,7 @@ def _train(
     data: Path,
     vectors: Path | None,
     device: str,
-    minutes: float | None,
+    minutes: float,
 ) -> dict[str, Any]:
     """Train in another process; give what it says of the run's end."""
     files = job.data.files(data)
@@ -119,10 +145,13 @@ def _train(
     command += ["--set", f"seed={job.seed}", "--keep", "1", "--save-every", "5000"]
     if vectors is not None:
         command += ["--vectors", str(vectors)]
-    if minutes is not None:
+    if minutes < math.inf:
         command += ["--minutes", str(minutes)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
-        raise InputError(f"{job.key} failed: {finished.stderr.strip()[-600:]}")
+        message = f"{job.key} failed: {finished.stderr.strip()[-600:]}"
+        if any(words in finished.stderr for words in _NO_MEMORY):
+            raise _NoMemoryError(message)
+        raise InputError(message)
     outcome: dict[str, Any] = json.loads(finished.stdout)
     return outcome

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -262,3 +263,55 @@ def test_a_failing_run_is_named_with_its_message(
     assert f"{data / 'dev.jsonl'}: line 1: expected a tag for each of 1 tokens" in str(raised.value)
     assert len(real_runs) == 1, "the others would only fail too"
     assert read_records(tmp_path / "out") == []
+
+
+def without_memory(monkeypatch: pytest.MonkeyPatch, *, most: int) -> None:
+    """Let a run die where more than ``most`` are side by side."""
+    pretended: Callable[..., Any] = subprocess.run
+    lock, running = threading.Lock(), 0
+
+    def crowded(command: list[str], **options: Any) -> Any:
+        nonlocal running
+        with lock:
+            running += 1
+            fits = running <= most
+        time.sleep(0.02)
+        try:
+            if fits:
+                return pretended(command, **options)
+            said = "CUDA out of memory. Tried to allocate 2 GiB" + 900 * "."
+            return subprocess.CompletedProcess(command, 1, stdout="", stderr=said)
+        finally:
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr(subprocess, "run", crowded)
+
+
+def test_a_run_without_memory_begins_again_beside_fewer(
+    tmp_path: Path, data: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_memory(monkeypatch, most=2)
+    wanted = jobs(seeds=4)
+    found, said = run_all(tmp_path / "out", data, wanted, at_once=4)
+    assert [record["key"] for record in found] == [job.key for job in wanted]
+    fewer = [line for line in said if "out of memory" in line]
+    assert fewer[0].endswith(": out of memory; 3 go on side by side")
+    assert len(fewer) in (2, 3), "once two or one are left there is enough"
+
+
+def test_the_last_run_is_not_lost_when_the_others_have_ended(
+    tmp_path: Path, data: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_memory(monkeypatch, most=1)
+    found, _ = run_all(tmp_path / "out", data, jobs(), at_once=2)
+    assert len(found) == 2
+
+
+def test_a_run_that_has_too_little_memory_alone_fails(
+    tmp_path: Path, data: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_memory(monkeypatch, most=0)
+    with pytest.raises(InputError, match="failed: "):
+        run_all(tmp_path / "out", data, jobs(), at_once=2)
+    assert runs == []
