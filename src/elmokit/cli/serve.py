@@ -61,6 +61,7 @@ def command(
         from elmokit.serve.app import build_app
         from elmokit.serve.keys import read_keys
         from elmokit.serve.loading import loaded_service
+        from elmokit.serve.passing_thread import in_passing_thread
         from elmokit.serve.run import address_of, is_loopback, serve, taken_socket
     except ModuleNotFoundError as error:
         from elmokit.errors import MissingExtraError
@@ -75,18 +76,20 @@ def command(
                 "for a key",
                 file=sys.stderr,
             )
-        service = loaded_service(
-            models=model,
-            index=index,
-            tasks=task,
-            device=device,
-            dtype=dtype,
-            batch_tokens=max_batch_tokens,
-            queue_requests=max_queue,
-            queue_tokens=max_queue_tokens,
-            inputs=max_inputs,
-            sentence_tokens=max_sentence_tokens,
-            body_bytes=max_body_bytes,
+        service = in_passing_thread(
+            lambda: loaded_service(
+                models=model,
+                index=index,
+                tasks=task,
+                device=device,
+                dtype=dtype,
+                batch_tokens=max_batch_tokens,
+                queue_requests=max_queue,
+                queue_tokens=max_queue_tokens,
+                inputs=max_inputs,
+                sentence_tokens=max_sentence_tokens,
+                body_bytes=max_body_bytes,
+            )
         )
         names = ", ".join(service.models)
         serve(

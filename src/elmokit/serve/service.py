@@ -13,6 +13,7 @@ from elmokit.serve.embedding import Wanted
 from elmokit.serve.lane import Lane
 from elmokit.serve.limits import Limits
 from elmokit.serve.metrics import Metrics
+from elmokit.serve.passing_thread import in_passing_thread
 from elmokit.serve.predicting import Predicting
 from elmokit.serve.problems import RequestError, shutting_down
 from elmokit.serve.request_body import ClientGoneError
@@ -70,14 +71,17 @@ class Service:
 
     def start(self) -> None:
         """Prepare the models and begin to compute."""
+        in_passing_thread(self._prepare)
+        for lane in self._lanes.values():
+            lane.start()
+
+    def _prepare(self) -> None:
         for model in reversed(self.models.values()):  # so that the first is what counts
             model.prepare()
             wanted = Wanted(model.layer_choice("average"))
             self._lanes[model.embedding.device].measure(model.embedding, wanted)
         for task in self.tasks.values():
             task.prepare()
-        for lane in self._lanes.values():
-            lane.start()
 
     def stop(self) -> None:
         """Finish what waits, and end the threads."""
