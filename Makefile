@@ -20,8 +20,8 @@ $(DEVELOPED): $(INSTALLED)
 demo: $(INSTALLED)  ## embed words that mean different things in different sentences
 	@$(BIN)/elmo demo
 
-test: $(DEVELOPED)  ## the test suite (slow tests excluded)
-	$(BIN)/python -m pytest
+test: $(DEVELOPED)  ## the test suite (slow tests excluded), two tests at a time
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-slow: $(DEVELOPED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow

@@ -23,13 +23,19 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# Whole folders that take minutes: a browser at work, a server under load.
-SLOW_FOLDERS = [Path(__file__).parent / "integration" / name for name in ("page", "serve_load")]
+# What takes minutes: a browser at work, thousands of requests made by chance. The first view of the
+# page and the server under load are always tested.
+INTEGRATION = Path(__file__).parent / "integration"
+SLOW_TESTS = (
+    *(INTEGRATION / "page").glob("test_*.py"),
+    *(INTEGRATION / "serve_load").glob("test_fuzz_*.py"),
+)
+ALWAYS = ("test_the_first_view_needs_no_click",)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow folders."""
+    """Mark the slow tests."""
     for item in items:
-        if any(folder in item.path.parents for folder in SLOW_FOLDERS):
+        if item.path in SLOW_TESTS and item.name not in ALWAYS:
             item.add_marker("slow")

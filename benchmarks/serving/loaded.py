@@ -6,7 +6,7 @@ from collections import Counter
 
 from integration.serve_load.hang_up import CLIENTS as LEAVING
 from integration.serve_load.hang_up import hang_up
-from integration.serve_load.overload import SHARE, TIMES, overload
+from integration.serve_load.overload import SHARE, SLOW, TIMES, overload
 from integration.serve_load.slow_batch import tokens_that_take
 from integration.serve_load.soak import (
     CLIENTS,
@@ -94,6 +94,11 @@ def overloading(context: Context) -> Part:
         f"capacity {capacity:.1f}/s; offered {found.offered:.1f}/s "
         f"({found.offered / capacity:.1f}x), accepted {found.accepted:.1f}/s; "
         f"p50 of those accepted {p50:.3f} s, normal p50 {normal_p50:.3f} s"
+    )
+    before, after = found.share_of_bad(found.before), found.share_of_bad(found.after)
+    part.remark(
+        f"refused or slow (over {SLOW:.0f}x the normal p99) at the normal load: {before:.2%} "
+        f"before, {after:.2%} in the time after"
     )
     late = found.during.sent - found.during.due
     part.remark(

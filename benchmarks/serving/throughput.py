@@ -23,7 +23,7 @@ WAYS: dict[str, tuple[int, int, int]] = {
 def throughput(context: Context) -> Part:
     """Measure both in turns."""
     part = Part()
-    sentences = context.sentences[: context.number(2000, 300)]
+    sentences = context.sentences[: context.number(600, 300)]
     tokenise = context.elmo.tokeniser
     texts = [tokenise.words(sentence) for sentence in sentences]
     tokens = sum(map(len, texts))

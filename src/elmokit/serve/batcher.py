@@ -17,8 +17,9 @@ from elmokit.serve.work import Computation, Part, Work
 
 # A request takes this part of a batch at a time, then it is the others' turn.
 SHARE_OF_BATCH = 16
-# A long request counts for no more than this part of what may wait, since it is served by turns.
-SHARE_OF_QUEUE = 4
+# A long request counts for no more than this part of what may wait, since it is served by turns: so
+# many of them together make batches as large as the library does.
+SHARE_OF_QUEUE = 16
 
 # Less room than this part of the line is room for hardly any request.
 NEARLY_FULL = 32
@@ -52,7 +53,8 @@ class Batcher:
         self._queue_requests = queue_requests
         self._queue_tokens = queue_tokens
         self._line: deque[Work] = deque()
-        self._counted = 0.0  # cost of the line, as far as it counts
+        self._cost = 0.0  # of the line, in tokens that are embedded
+        self._counted = 0.0  # the same as far as it counts
         self._closed = False
         self._changed = threading.Condition()
         self.pace = Pace(batch_tokens=batch_tokens)
@@ -85,6 +87,7 @@ class Batcher:
             if len(self._line) >= self._queue_requests or counted > self.queue_tokens:
                 raise self._refusal()
             self._line.append(work)
+            self._cost += work.waiting_tokens * work.weight
             self._counted = counted
             self._changed.notify()
 
@@ -102,6 +105,7 @@ class Batcher:
             if work.waiting_tokens == 0:
                 return False
             self._line.remove(work)
+            self._cost -= work.waiting_tokens * work.weight
             self._counted -= work.counted
             work.waiting_tokens = 0
             return True
@@ -148,7 +152,7 @@ class Batcher:
             self._changed.notify_all()
 
     def _refusal(self) -> RequestError:
-        return queue_is_full(self.pace.seconds(self._counted))
+        return queue_is_full(self.pace.seconds(self._cost))
 
     def _filled(self, computation: Computation) -> list[Share]:
         room = float(self._batch_tokens)
@@ -171,7 +175,7 @@ class Batcher:
                 self._line.append(work)
         self._line.extendleft(reversed(passed))
         if not self._line:
-            self._counted = 0.0  # where rounding might have left something
+            self._cost = self._counted = 0.0  # where rounding might have left something
         return list(batch.values())
 
     def _take_turn(self, work: Work, room: float, *, alone: bool) -> float:
@@ -187,6 +191,7 @@ class Batcher:
             used += cost
         work.counted = self._count(work)
         self._counted += work.counted
+        self._cost -= used
         return used
 
     def _count(self, work: Work) -> float:

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import re
 import sys
 import time
 from collections import deque
@@ -24,6 +25,7 @@ from integration.serve_load.requests_file import Request, read_requests
 BASE64_STARTS = b'"embedding":"'
 COUNTS_START = b"x-token-counts:"
 SECONDS_TO_INSIST = 0.02
+RETRY_AFTER = re.compile(rb"\r\nretry-after: *(\d+)")
 
 
 class Connection(asyncio.Protocol):
@@ -92,7 +94,8 @@ class Row(NamedTuple):
     status: int
     difference: float
     tokens: int
-    retry: bool
+    retry: float
+    """Seconds after which to come again; 0: it does not say."""
 
 
 class Load:
@@ -103,6 +106,7 @@ class Load:
         self._requests = requests
         self._rows: list[Row] = []
         self._begun = 0
+        self._chance = random.Random(plan.seed)
         self._idle: deque[Connection] = deque()
         self._all: list[Connection] = []
 
@@ -140,14 +144,14 @@ class Load:
         while (now := time.monotonic()) < end and (request := self._next()) is not None:
             row = await self._send(connection, request, due=now)
             while row.status == 429 and self._plan.insistent:
-                await asyncio.sleep(SECONDS_TO_INSIST)
+                # As it is told to; not all at the same moment.
+                await asyncio.sleep(row.retry * self._chance.uniform(0.5, 1.0))
                 row = await self._send(connection, request, due=now)
             self._rows.append(row)
             if row.status == REFUSED:
                 await asyncio.sleep(SECONDS_TO_INSIST)
 
     async def _at_a_rate(self, rate: float) -> None:
-        chance = random.Random(self._plan.seed)
         self._idle.extend(self._all)
         free = asyncio.Event()
         under_way: set[asyncio.Task[None]] = set()
@@ -172,7 +176,7 @@ class Load:
             task = asyncio.create_task(send(self._idle.popleft(), request, due))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
-            due += chance.expovariate(rate)
+            due += self._chance.expovariate(rate)
         if under_way:
             await asyncio.wait(under_way)
 
@@ -185,7 +189,8 @@ class Load:
         difference = float("nan")
         if status == 200 and request.vectors is not None:
             difference = distance(request, head, body)
-        retry = b"\r\nretry-after:" in head
+        found = RETRY_AFTER.search(head)
+        retry = 0.0 if found is None else float(found[1])
         return Row(due, sent, done, status, difference, request.tokens, retry)
 
     def _seen(self) -> Seen:
@@ -197,7 +202,7 @@ class Load:
             status=np.array([row.status for row in rows], np.int64),
             difference=np.array([row.difference for row in rows], np.float64),
             tokens=np.array([row.tokens for row in rows], np.int64),
-            retry=np.array([row.retry for row in rows], np.bool_),
+            retry=np.array([row.retry > 0 for row in rows], np.bool_),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from integration.serve_load.load import start_load
 from integration.serve_load.load_plan import Plan, Seen
@@ -16,6 +17,8 @@ TIMES = 4.0
 MOST_CLIENTS = 3000
 SLOW = 2.0
 """So many times the normal p99 is what nobody should need."""
+QUIET_SECONDS = 2.0
+"""After so long without trouble, what comes later has other causes: a machine that others use."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,20 @@ class Overloaded:
 
     @property
     def recovery(self) -> float:
-        """Seconds after the end until nobody is refused or slow any more."""
-        slow = self.after.seconds > SLOW * self.before.percentile(99)
-        bad = ~self.after.answered | slow
-        return float(np.max(self.after.sent[bad], initial=self.ended) - self.ended)
+        """Seconds after the end until a while goes by in which nobody is refused or slow."""
+        last = self.ended
+        for sent in np.sort(self.after.sent[self._is_bad(self.after)]):
+            if sent - last > QUIET_SECONDS:
+                break
+            last = float(sent)
+        return last - self.ended
+
+    def share_of_bad(self, seen: Seen) -> float:
+        """Give the share of requests that were refused or slow."""
+        return float(self._is_bad(seen).mean())
+
+    def _is_bad(self, seen: Seen) -> npt.NDArray[np.bool_]:
+        return ~seen.answered | (seen.seconds > SLOW * self.before.percentile(99))
 
 
 def overload(

@@ -9,6 +9,7 @@ import pytest
 from integration.serve_load.exchange import BrokenAnswerError, Reader
 from integration.serve_load.load_plan import BROKEN, CLOSED, NEVER, REFUSED, Seen
 from integration.serve_load.load_process import distance
+from integration.serve_load.overload import Overloaded
 from integration.serve_load.requests_file import Request
 from integration.serve_load.soak import TOLERANCE, Soaked, answers_a_second
 from integration.serve_load.termination import judged
@@ -116,3 +117,19 @@ def test_broken_answers_are_seen(sent: bytes) -> None:
         there.shutdown(socket.SHUT_WR)
         with pytest.raises(BrokenAnswerError):
             Reader(here).answer()
+
+
+def test_recovery_ends_with_the_trouble_that_the_overload_made() -> None:
+    before = seen(*[(second, second + 0.1, 200) for second in range(10)])
+    during = seen((10.5, 10.6, 429))
+    after = seen(
+        (20.2, 20.3, 429),  # refused
+        (20.9, 21.5, 200),  # slow
+        (21.0, 21.1, 200),
+        (30.0, 30.1, 429),  # long after
+        (31.0, 31.1, 200),
+    )
+    found = Overloaded(before, during, after, began=10.0, ended=20.0)
+    assert found.recovery == pytest.approx(0.9)
+    assert found.share_of_bad(before) == 0
+    assert found.share_of_bad(after) == pytest.approx(0.6)
