@@ -34,8 +34,9 @@ Servers run as `elmo serve` in processes of their own, on the bundled model; fuz
 run on untrained models, because they do not reach the model. Clients are one asyncio process
 (niced, raw keep-alive connections), which compares every vector with the library's at once.
 *Capacity* is what 256 clients get together who ask without pause, one sentence at a time, and again
-where they are refused. *Normal* is 80 % of it at random times. Memory is the server's resident set
-as Linux counts it; growth is the median of the last fifth of the time beside that of the first."""
+when `Retry-After` says so where they are refused. *Normal* is 80 % of it at random times. Memory is
+the server's resident set as Linux counts it; growth is the median of the last fifth of the time
+beside that of the first."""
 PACKAGES = ("torch", "fastapi", "uvicorn", "schemathesis")
 
 

@@ -69,8 +69,11 @@ def overloading(context: Context) -> Part:
     part = Part()
     seconds, normal = context.seconds(60, 10), context.seconds(60, 10)
     with context.server() as server:
-        measured_capacity(server, context.requests, seconds=context.seconds(20, 5))
-        capacity, _ = measured_capacity(server, context.requests, seconds=context.seconds(30, 8))
+        capacities = [
+            measured_capacity(server, context.requests, seconds=context.seconds(20, 5))[0]
+            for _ in range(4)
+        ]
+        capacity = min(capacities[1:])  # in the first there are new words
         found = overload(
             server, context.requests, capacity=capacity, normal=normal, seconds=seconds
         )
@@ -90,8 +93,9 @@ def overloading(context: Context) -> Part:
     )
     part.add("overload: back to normal", "<= 1 s", f"{found.recovery:.2f} s", found.recovery <= 1)
     part.add("overload: mixed", "0", str(found.mixed), found.mixed == 0)
+    measured = ", ".join(f"{one:.1f}" for one in capacities[1:])
     part.remark(
-        f"capacity {capacity:.1f}/s; offered {found.offered:.1f}/s "
+        f"capacity {capacity:.1f}/s (the least of {measured}); offered {found.offered:.1f}/s "
         f"({found.offered / capacity:.1f}x), accepted {found.accepted:.1f}/s; "
         f"p50 of those accepted {p50:.3f} s, normal p50 {normal_p50:.3f} s"
     )
