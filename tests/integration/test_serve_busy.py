@@ -97,16 +97,16 @@ def test_too_many_are_told_when_to_come_back(gated: tuple[Running, Gate]) -> Non
 
 
 def test_waiting_tokens_are_bounded_too() -> None:
-    service = small_service(queue_tokens=160, batch_tokens=1100)
-    with running(service) as server, ThreadPoolExecutor(20) as pool:
+    service = small_service(queue_tokens=640, batch_tokens=1100)
+    with running(service) as server, ThreadPoolExecutor(30) as pool:
         gate = Gate(service.default.elmo)
         hold_up(server, gate, pool)
-        texts = ["w " * 38] * 12  # 40 tokens each, with the marks
+        texts = ["w " * 38] * 24  # 40 tokens each, with the marks
         others = [pool.submit(ask, server, text) for text in texts]
         until(lambda: sum(other.done() for other in others) == 8)
-        assert metric(server, 'elmokit_queue_tokens{device="cpu"}') == 160
+        assert metric(server, 'elmokit_queue_tokens{device="cpu"}') == 640
         gate.open()
-        assert sorted(other.result().status_code for other in others) == [200] * 4 + [429] * 8
+        assert sorted(other.result().status_code for other in others) == [200] * 16 + [429] * 8
 
 
 def test_a_long_request_lets_others_through(gated: tuple[Running, Gate]) -> None:
