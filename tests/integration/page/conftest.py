@@ -36,7 +36,7 @@ Children play in the garden behind the house.
 """
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's chromium, driven by Playwright."""
     if not CHROMIUM.exists():
@@ -47,13 +47,13 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def elmo() -> Elmo:
     """The library's own answers."""
     return elmokit.load()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def index(elmo: Elmo, tmp_path_factory: pytest.TempPathFactory) -> ContextIndex:
     """A few sentences that words have neighbours in."""
     folder = tmp_path_factory.mktemp("index")
@@ -62,7 +62,7 @@ def index(elmo: Elmo, tmp_path_factory: pytest.TempPathFactory) -> ContextIndex:
     return ContextIndex.open(folder / "index", elmo=elmo)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def address(browser: Browser, index: ContextIndex) -> Iterator[str]:
     """A server with two models, an index and a task."""
     options = ["--model", "english-base", "--model", "tiny-untrained"]
