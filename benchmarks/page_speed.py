@@ -12,13 +12,8 @@ until the substitutes are there too. The issue wants a first view under 1000 and
 import argparse
 import os
 import platform
-import re
-import signal
 import statistics
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -69,25 +64,6 @@ CLICK = """async (chip) => {
   await painted();
   return [colours, performance.now() - start];
 }"""
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "elmokit.cli", "serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        said = process.stdout.readline()
-        found = re.search(r"http://\S+", said)
-        if not found:
-            sys.exit(f"the server said {said!r}")
-        yield found[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
 
 
 def first_view(browser: Browser, address: str) -> tuple[dict[str, float], int]:
@@ -181,7 +157,11 @@ def main() -> None:
     if arguments.address:
         measure(arguments.address, arguments)
     else:
-        with serving() as address:
+        # The server is that of the tests.
+        sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+        from integration.page.running_server import serving
+
+        with serving(threads=None) as address:
             measure(address, arguments)
 
 

@@ -2,8 +2,9 @@
 
 OpenMP gives each thread that computes helpers of its own and keeps them while the thread lives.
 Where there are more of them than cores, all go to sleep wherever they would wait a moment for each
-other, which costs a server a third of its speed. So models are loaded and tried out in a thread
-that takes its helpers along when it ends, and those of the thread that computes are the only ones.
+other, which cost a server about a fifth of its speed. So models are loaded and tried out in a
+thread that takes its helpers along when it ends, and those of the thread that computes are the only
+ones.
 """
 
 from collections.abc import Callable

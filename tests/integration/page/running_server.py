@@ -12,11 +12,16 @@ SECONDS_TO_END = 120
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[str]:
-    """Run `elmo serve` on any free port and give its address."""
+def serving(*options: str, threads: int | None = 1) -> Iterator[str]:
+    """Run `elmo serve` on any free port and give its address.
+
+    It computes with one thread, because the browser and the tests need the other core; None: as it
+    likes.
+    """
+    limit = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     process = subprocess.Popen(
         [sys.executable, "-m", "elmokit.cli", "serve", "--port", "0", *options],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},  # the browser and the tests need the other core
+        env=os.environ | limit,
         stdout=subprocess.PIPE,
         text=True,
     )
