@@ -21,7 +21,8 @@ from unit.serve.small_service import PATIENCE, Gate, Running, running, small_ser
 CLIENT = httpx.Client(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="module", autouse=True)
+# At the very end: workers that steal tests from each other come back to this module.
+@pytest.fixture(scope="session", autouse=True)
 def _closed_client() -> Iterator[None]:
     yield
     CLIENT.close()
@@ -60,7 +61,8 @@ def hold_up(server: Running, gate: Gate, pool: ThreadPoolExecutor) -> "Future[ht
     """Have the model busy with one request."""
     gate.close()
     first = pool.submit(ask, server, "the first")
-    assert gate.reached.wait(PATIENCE)
+    until(lambda: gate.reached.is_set() or first.done())
+    assert gate.reached.is_set(), first.result().text
     return first
 
 
