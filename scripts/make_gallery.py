@@ -7,6 +7,8 @@ yet is left out, and the script says so.
 """
 
 import contextlib
+import json
+import math
 import os
 import shutil
 import subprocess
@@ -44,16 +46,32 @@ class Picture:
     language: str
     """``shell`` or ``python``."""
     code: str
-    needs: tuple[str, ...] = ()
-    """Patterns of files in benchmarks/results; the first that is there is ``RESULTS``."""
+    needs: str | None = None
+    """A file in benchmarks/results that it is drawn from."""
     draw: Callable[[Path, Path], None] | None = None
     """Draws from such a file where the code itself would take hours."""
 
 
+def draw_probes(results: Path, output: Path) -> None:
+    """Draw what `elmo compare --json` has printed."""
+    from elmokit.plots import bars, save
+
+    groups = {
+        "pos": "parts of speech, accuracy",
+        "wsd": "word senses, F1",
+        "wsd_neighbour": "word senses, no prior",
+        "wic": "same meaning, accuracy",
+    }
+    rows = json.loads(results.read_text(encoding="utf-8"))["rows"]
+    names = [
+        f"{row['name']}, layer {row['layer']}" if "layer" in row else row["name"] for row in rows
+    ]
+    values = [[row.get(key, math.nan) for row in rows] for key in groups]
+    save(bars(values, groups=list(groups.values()), names=names, value_title="%"), output)
+
+
 def draw_samples(results: Path, output: Path) -> None:
     """Draw what `elmo task table --study samples` has measured."""
-    import json
-
     from elmokit.tasks.plots import plot_samples
     from elmokit.tasks.table import sample_panels
 
@@ -110,29 +128,26 @@ save(grid(charts, columns=1), "similarity.svg")""",
         name="probes",
         title="What the layers know",
         text="Parts of speech from a linear probe (UD English EWT), word senses from the nearest "
-        "mean (five test sets together), for the bundled model; the figures are those of "
-        "[its card](../src/elmokit/pretrained/english-base/README.md). `elmo probe pos` and "
-        "`elmo probe wsd` measure them for your model.",
-        language="python",
+        "mean (five test sets together, with and without a prior for frequent senses) and the "
+        "same meaning in two sentences (WiC): static vectors beside the layers of the bundled "
+        "model, from [these figures](../benchmarks/results/probes.md).",
+        language="text",
         code="""\
-from elmokit.plots import bars, save
-
-chart = bars(
-    [[86.2, 89.7, 95.5, 94.3], [56.9, 39.4, 56.5, 57.5]],
-    groups=["parts of speech, accuracy", "word senses, F1"],
-    names=["most frequent", "layer 0", "layer 1", "layer 2"],
-    value_title="%",
-)
-save(chart, "probes.svg")""",
+elmo compare --pos-train en_ewt.train.conllu --pos-test en_ewt.test.conllu \\
+  --wsd-train semcor.jsonl --wsd-test senseval2.jsonl --wsd-test senseval3.jsonl ... \\
+  --wic-train wic.train.jsonl --wic-dev wic.dev.jsonl \\
+  --vectors skip-gram=skipgram.txt --vectors GloVe=glove.txt -o probes.svg""",
+        needs="compare.json",
+        draw=draw_probes,
     ),
     Picture(
         name="layers",
         title="How tasks weigh the layers",
         text="The mix weights that task models have learnt, after the softmax (the paper's "
-        "figure 2). Any folders of `elmo task train` will do.",
-        language="text",
-        code="elmo layers RESULTS -o layers.svg",
-        needs=("**/main/runs.jsonl", "**/runs.jsonl"),
+        "figure 2), means over three seeds. Any folders of `elmo task train` will do.",
+        language="shell",
+        code="elmo layers benchmarks/results/task_runs.jsonl -o layers.svg",
+        needs="task_runs.jsonl",
     ),
     Picture(
         name="samples",
@@ -140,7 +155,7 @@ save(chart, "probes.svg")""",
         text="Without and with ELMo on 1% to 100% of the training data (the paper's figure 1).",
         language="text",
         code="elmo task table --data DATA -o tables --study samples",
-        needs=("**/samples.json",),
+        needs="samples.json",
         draw=draw_samples,
     ),
 ]
@@ -150,53 +165,42 @@ def main() -> None:
     """Draw all pictures and write the page."""
     IMAGES.mkdir(exist_ok=True)
     for picture in PICTURES:
-        results = results_of(picture)
-        if results is None:
-            print(f"{picture.name}: left out, no {picture.needs[0]} in benchmarks/results")
-            continue
-        for suffix in SUFFIXES:
-            draw(picture, results, suffix)
-        print(f"{picture.name}: drawn")
+        if can_be_drawn(picture):
+            for suffix in SUFFIXES:
+                draw(picture, suffix)
+            print(f"{picture.name}: drawn")
+        else:
+            print(f"{picture.name}: left out, no {picture.needs} in benchmarks/results")
     PAGE.write_text(page(), encoding="utf-8")
 
 
-def results_of(picture: Picture) -> list[Path] | None:
-    """Find the file that a picture is drawn from; None: it is not there, []: none is needed."""
-    found = [file for pattern in picture.needs for file in sorted(RESULTS.glob(pattern))]
-    return found[:1] if found or not picture.needs else None
+def can_be_drawn(picture: Picture) -> bool:
+    """Tell whether the results that a picture is drawn from are there."""
+    return picture.needs is None or (RESULTS / picture.needs).exists()
 
 
 def page() -> str:
     """Write the page about all pictures that can be drawn."""
-    sections = [HEAD]
-    for picture in PICTURES:
-        results = results_of(picture)
-        if results is not None:
-            sections.append(section(picture, results))
-    return "\n".join(sections)
+    return "\n".join([HEAD, *map(section, filter(can_be_drawn, PICTURES))])
 
 
-def shown_code(picture: Picture, results: list[Path]) -> str:
-    """Give the code as the page shows it."""
-    return picture.code.replace("RESULTS", str(results[0].relative_to(ROOT)) if results else "")
-
-
-def section(picture: Picture, results: list[Path]) -> str:
+def section(picture: Picture) -> str:
     """Write what the page says of a picture."""
     return (
         f"## {picture.title}\n\n{picture.text}\n\n"
         f"![{picture.title}](images/{picture.name}.svg)\n\n"
-        f"```{picture.language}\n{shown_code(picture, results)}\n```\n"
+        f"```{picture.language}\n{picture.code}\n```\n"
     )
 
 
-def draw(picture: Picture, results: list[Path], suffix: str) -> None:
+def draw(picture: Picture, suffix: str) -> None:
     """Run the code of a picture in a folder of its own and take the picture out of it."""
     target = (IMAGES / picture.name).with_suffix(suffix)
     if picture.draw is not None:
-        picture.draw(results[0], target)
+        assert picture.needs is not None
+        picture.draw(RESULTS / picture.needs, target)
         return
-    code = shown_code(picture, results).replace(f"{picture.name}.svg", target.name)
+    code = picture.code.replace(f"{picture.name}.svg", target.name)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name in ("examples", "benchmarks"):
             Path(name).symlink_to(ROOT / name)

@@ -1,6 +1,7 @@
 """The gallery's page is what its script makes, and its pictures are there and can be read."""
 
 import importlib.util
+import json
 import struct
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def _script() -> ModuleType:
 
 
 GALLERY = _script()
-DRAWN = [picture for picture in GALLERY.PICTURES if GALLERY.results_of(picture) is not None]
+DRAWN = list(filter(GALLERY.can_be_drawn, GALLERY.PICTURES))
 
 
 def test_the_page_is_what_the_script_makes() -> None:
@@ -47,13 +48,21 @@ def test_results_that_are_not_there_leave_a_picture_out(
 ) -> None:
     monkeypatch.setattr(GALLERY, "RESULTS", tmp_path)
     assert "images/layers.svg" not in GALLERY.page()
-    for folder in ("a", "main"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "runs.jsonl").touch()
-    (layers,) = (picture for picture in GALLERY.PICTURES if picture.name == "layers")
-    assert GALLERY.results_of(layers) == [tmp_path / "main" / "runs.jsonl"]
-    monkeypatch.setattr(GALLERY, "ROOT", tmp_path)
-    assert "elmo layers main/runs.jsonl -o layers.svg" in GALLERY.page()
+    (tmp_path / "task_runs.jsonl").touch()
+    assert "images/layers.svg" in GALLERY.page()
+
+
+def test_probes_are_drawn_from_what_compare_prints(tmp_path: Path) -> None:
+    rows = [
+        {"name": "GloVe", "pos": 73.5, "wsd": 64.7, "wsd_neighbour": 49.1},
+        {"name": "biLM", "layer": 1, "pos": 95.5, "wic": 57.4},
+    ]
+    results = tmp_path / "compare.json"
+    results.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    GALLERY.draw_probes(results, tmp_path / "probes.svg")
+    drawn = (tmp_path / "probes.svg").read_text(encoding="utf-8")
+    for label in ("biLM, layer 1", "GloVe", "same meaning, accuracy", "95.5", "49.1"):
+        assert f">{label}</text>" in drawn
 
 
 def test_code_draws_where_it_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,5 +71,5 @@ def test_code_draws_where_it_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         name="small", title="", text="", language="shell", code="echo drawn > small.svg"
     )
     for suffix in GALLERY.SUFFIXES:
-        GALLERY.draw(picture, [], suffix)
+        GALLERY.draw(picture, suffix)
         assert (tmp_path / f"small{suffix}").read_text(encoding="utf-8") == "drawn\n"

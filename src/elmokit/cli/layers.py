@@ -55,10 +55,12 @@ def _print_table(rows: "list[LayerWeights]") -> None:
     from elmokit.analysis.layer_weights import columns_of
 
     columns = columns_of(rows)
-    table = Table("task", "at", *columns, "scale", "runs", box=box.SIMPLE)
+    table = Table("task", "at", *columns, "scale", "runs", box=box.SIMPLE, pad_edge=False)
+    table.columns[0].overflow = "fold"
+    for column in table.columns[1:]:
+        column.no_wrap = True
     for column in table.columns[2:]:
         column.justify = "right"
-        column.no_wrap = True
     for row in rows:
         several = row.runs > 1
         cells = {
@@ -74,4 +76,4 @@ def _print_table(rows: "list[LayerWeights]") -> None:
 
 
 def _cell(mean: float, deviation: float, several: bool) -> str:
-    return f"{mean:.3f} ± {deviation:.3f}" if several else f"{mean:.3f}"
+    return f"{mean:.2f}±{deviation:.2f}" if several else f"{mean:.2f}"

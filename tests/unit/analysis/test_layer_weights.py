@@ -222,7 +222,7 @@ def test_the_command_prints_a_table_and_draws(
     runs = [write_run(tmp_path / name, task="한국어") for name in ("a", "b")]
     assert run_command(["layers", *map(str, runs), "-o", str(tmp_path / "map.svg")]) == 0
     out = capsys.readouterr().out
-    assert "0.200 ± 0.000" in out
+    assert "0.20±0.00" in out
     assert out.endswith(f"wrote {tmp_path / 'map.svg'}\n")
     assert ">한국어, output</text>" in (tmp_path / "map.svg").read_text(encoding="utf-8")
     assert run_command(["layers", str(runs[0]), "--json"]) == 0
@@ -230,6 +230,18 @@ def test_the_command_prints_a_table_and_draws(
     assert facts["output"] is None
     assert facts["mixes"][0]["weights"] == [0.2, 0.5, 0.3]
     assert facts["mixes"][0]["name"] == "한국어"
+
+
+def test_the_table_fits_a_narrow_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [row(f"a/{seed}", [0.2, 0.5, 0.3, 1.5], data="SNLI, 28k other pairs") for seed in (1, 2)]
+    assert run_command(["layers", str(write_table(tmp_path / "runs.jsonl", rows))]) == 0
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "1.50±0.00" in out
 
 
 def test_the_command_refuses_a_suffix_first(
