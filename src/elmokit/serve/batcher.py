@@ -5,9 +5,11 @@ too. Batches are filled by turns: a long request gives way to those behind it af
 nobody waits for all of it.
 """
 
+import math
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from elmokit.serve.line_length import LineLength
@@ -20,6 +22,11 @@ SHARE_OF_BATCH = 16
 # A long request counts for no more than this part of what may wait, since it is served by turns: so
 # many of them together make batches as large as the library does.
 SHARE_OF_QUEUE = 16
+
+# A burst may make the line longer by this part of it, unless somebody was just refused.
+# When far too many come, the line has its own length, which makes nobody wait for long; when they
+# stop coming, the next ones find room at once, though the line is as long as before.
+BURST, CALM_SECONDS = 0.5, 0.5
 
 # Less room than this part of the line is room for hardly any request.
 NEARLY_FULL = 32
@@ -47,7 +54,12 @@ class Batcher:
     """A bounded queue between the event loop, which fills it, and one thread, which empties it."""
 
     def __init__(
-        self, *, batch_tokens: int, queue_requests: int, queue_tokens: int | None = None
+        self,
+        *,
+        batch_tokens: int,
+        queue_requests: int,
+        queue_tokens: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._batch_tokens = batch_tokens
         self._queue_requests = queue_requests
@@ -56,13 +68,15 @@ class Batcher:
         self._cost = 0.0  # of the line, in tokens that are embedded
         self._counted = 0.0  # the same as far as it counts
         self._closed = False
+        self._clock = clock
+        self._refused_at = -math.inf
         self._changed = threading.Condition()
         self.pace = Pace(batch_tokens=batch_tokens)
         self._line_length = LineLength(batch_tokens=batch_tokens)
 
     @property
     def queue_tokens(self) -> int:
-        """What the line may cost, in tokens that are embedded."""
+        """What the line may cost, in tokens that are embedded; in a burst somewhat more."""
         return self._queue_tokens or self._line_length.tokens
 
     @property
@@ -84,7 +98,7 @@ class Batcher:
             work.weight = self.pace.weight(work.computation)
             work.counted = self._count(work)
             counted = self._counted + work.counted
-            if len(self._line) >= self._queue_requests or counted > self.queue_tokens:
+            if len(self._line) >= self._queue_requests or counted > self._most():
                 raise self._refusal()
             self._line.append(work)
             self._cost += work.waiting_tokens * work.weight
@@ -93,7 +107,7 @@ class Batcher:
 
     def no_room(self) -> RequestError | None:
         """Give the error that nearly every request would be refused with now, if there is one."""
-        almost = (1 - 1 / NEARLY_FULL) * self.queue_tokens
+        almost = (1 - 1 / NEARLY_FULL) * self._most()
         if len(self._line) < self._queue_requests and self._counted <= almost:
             return None
         return self._refusal()
@@ -151,7 +165,15 @@ class Batcher:
             self._closed = True
             self._changed.notify_all()
 
+    def _most(self) -> float:
+        """Give what the line may cost now."""
+        if self._queue_tokens is not None:
+            return self._queue_tokens
+        calm = min((self._clock() - self._refused_at) / CALM_SECONDS, 1.0)
+        return self._line_length.tokens * (1 + BURST * calm)
+
     def _refusal(self) -> RequestError:
+        self._refused_at = self._clock()
         return queue_is_full(self.pace.seconds(self._cost))
 
     def _filled(self, computation: Computation) -> list[Share]:

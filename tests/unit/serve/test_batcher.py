@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmokit.serve.batcher import SHARE_OF_BATCH, SHARE_OF_QUEUE, Batcher, Share
+from elmokit.serve.batcher import (
+    BURST,
+    CALM_SECONDS,
+    SHARE_OF_BATCH,
+    SHARE_OF_QUEUE,
+    Batcher,
+    Share,
+)
 from elmokit.serve.problems import RequestError
 from elmokit.serve.work import Part, Work
 
@@ -159,8 +166,6 @@ def test_the_line_follows_the_batches_and_forgets_nothing_of_what_waits() -> Non
     waiting = [work([20] * 20) for _ in range(SHARE_OF_QUEUE)]
     for one in waiting:
         queue.submit(one)  # each counts for its share of the line, and no more
-    with pytest.raises(RequestError):
-        queue.submit(work([20]))
     for size in (1, 2, 5, 10, 1, 20, 3, 8, 1) * 10:
         share = Share(work([26] * size), 0, size)
         queue.learn([share], 52.0 + 26.0 * size)
@@ -171,9 +176,36 @@ def test_the_line_follows_the_batches_and_forgets_nothing_of_what_waits() -> Non
         assert queue.cancel(one)
     assert queue._counted == 0
     with pytest.raises(RequestError):
-        for _ in range(30):
+        for _ in range(40):
             queue.submit(work([13]))
-    assert 18 <= queue.waiting_requests <= 21
+    most = 260 * (1 + BURST) / 13
+    assert queue.waiting_requests == pytest.approx(most, rel=0.06)
+
+
+def test_a_burst_finds_more_room_unless_somebody_was_just_refused() -> None:
+    now = 100.0
+    queue = Batcher(batch_tokens=400, queue_requests=1000, clock=lambda: now)
+    queue.pace.learn_reference(ONE, 100, 1.0)
+
+    def accepted() -> int:
+        before = queue.waiting_requests
+        with pytest.raises(RequestError):
+            for _ in range(1000):
+                queue.submit(work([4]))
+        return queue.waiting_requests - before
+
+    assert accepted() == 100 * (1 + BURST)
+    for _ in range(2):
+        queue.take()
+    assert queue.waiting_requests == 0
+    assert accepted() == 100  # while too many go on coming
+    now += CALM_SECONDS / 2
+    assert queue.no_room() is None
+    assert accepted() == 100 * BURST / 2
+    now += CALM_SECONDS
+    assert accepted() == 100 * BURST / 2
+    now += 100 * CALM_SECONDS
+    assert queue.no_room() is not None  # it never grows beyond that
 
 
 def test_what_nobody_waits_for_is_never_taken() -> None:
