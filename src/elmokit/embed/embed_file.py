@@ -2,30 +2,19 @@
 
 import os
 import time
-from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import BinaryIO
 
 from elmokit.embed.elmo import Elmo
-from elmokit.embed.half import as_float16
+from elmokit.embed.embed_lines import Line, Vectors, embed_lines
 from elmokit.embed.layer_choice import Layers
-from elmokit.embed.overlap import reading_ahead, writing_behind
 from elmokit.embed.progress import progress_bar
 from elmokit.embed.writers import check_output, writing
 from elmokit.errors import InputError
 from elmokit.files import STANDARD_INPUT, open_input
-
-# Text that is read before it is wanted; its tokens take twenty times as much memory.
-BYTES_AHEAD = 2**20
-# Vectors that wait to be written: as many as one window of a large model has.
-BYTES_BEHIND = 128 * 2**20
-BYTES_PER_LINE = 100  # beside its text
 
 
 @dataclass(frozen=True)
@@ -37,16 +26,6 @@ class EmbedSummary:
     tokens: int
     dim: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class _Line:
-    text: str
-    tokens: list[str]
-    size: int
-
-
-_Embedded = tuple[_Line, npt.NDArray[np.floating]]
 
 
 def embed_file(
@@ -74,42 +53,28 @@ def embed_file(
     started = time.perf_counter()
     tokens = sentences = 0
     with ExitStack() as stack:
-        lines = stack.enter_context(
-            reading_ahead(
-                _lines(_opened(source), str(source), elmo, tokenised=tokenised),
-                weigh=_line_bytes,
-                most=BYTES_AHEAD,
-            )
-        )
-        pending: deque[_Line] = deque()
-
-        def token_lists() -> Iterator[list[str]]:
-            for line in lines:
-                pending.append(line)
-                yield line.tokens
-
-        embedded = elmo.embed_iter(
-            token_lists(), layers=layers, batch_tokens=batch_tokens, workers=workers, device=devices
-        )
-        # Processes that share the work would compute on after an error.
-        stack.callback(cast(Generator[Any, None, None], embedded).close)
         writer = stack.enter_context(writing(output))
         bar = stack.enter_context(progress_bar()) if progress else None
         task = bar.add_task("Embedding", total=size or None) if bar else None
 
-        def write(item: _Embedded) -> None:
-            line, vectors = item
+        def write(line: Line, vectors: Vectors) -> None:
+            nonlocal tokens, sentences
             writer.write(line.text, line.tokens, vectors)
+            sentences += 1
+            tokens += len(line.tokens)
             if bar is not None and task is not None:
                 bar.advance(task, line.size)
 
-        put = stack.enter_context(writing_behind(write, weigh=_item_bytes, most=BYTES_BEHIND))
-        for vectors in embedded:
-            line = pending.popleft()
-            # Here and not in the writer's thread, where torch would start as many threads again.
-            put((line, as_float16(vectors, sentences) if float16 else vectors))
-            sentences += 1
-            tokens += len(line.tokens)
+        embed_lines(
+            elmo,
+            _lines(_opened(source), str(source), elmo, tokenised=tokenised),
+            write,
+            layers=layers,
+            float16=float16,
+            batch_tokens=batch_tokens,
+            workers=workers,
+            devices=devices,
+        )
     seconds = time.perf_counter() - started
     return EmbedSummary(str(output), sentences, tokens, elmo.dim, round(seconds, 3))
 
@@ -142,18 +107,9 @@ def _size(source: str | Path) -> int:
     return path.stat().st_size if known else 0
 
 
-def _line_bytes(line: _Line) -> int:
-    return line.size + BYTES_PER_LINE
-
-
-def _item_bytes(item: _Embedded) -> int:
-    line, vectors = item
-    return vectors.nbytes + _line_bytes(line)
-
-
 def _lines(
     stream: BinaryIO, name: str, elmo: Elmo, *, tokenised: bool
-) -> Generator[_Line, None, None]:
+) -> Generator[Line, None, None]:
     """Cut a stream into lines; it is closed at the end.
 
     Not by whoever waits for the lines: closing it has to wait until reading is over.
@@ -162,7 +118,7 @@ def _lines(
         for number, raw in enumerate(stream, start=1):
             text = decoded_line(raw, name, number)
             tokens = text.split() if tokenised else elmo.tokeniser.words(text)
-            yield _Line(text, tokens, len(raw))
+            yield Line(number - 1, text, tokens, len(raw))
 
 
 def decoded_line(raw: bytes, name: str, number: int) -> str:

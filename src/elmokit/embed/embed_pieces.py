@@ -1,21 +1,15 @@
 """Pieces of text in, one shard each out; reading and writing go on while vectors are computed."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import Self
 
 from elmokit.embed.elmo import Elmo
-from elmokit.embed.embed_file import BYTES_AHEAD, BYTES_BEHIND, BYTES_PER_LINE
-from elmokit.embed.half import as_float16
+from elmokit.embed.embed_lines import Line, Vectors, embed_lines
 from elmokit.embed.layer_choice import Layers
-from elmokit.embed.overlap import reading_ahead, writing_behind
 from elmokit.embed.shard_folder import shard_file
 from elmokit.embed.shard_writer import ShardWriter
 from elmokit.embed.text_pieces import TextPiece, piece_lines
@@ -25,15 +19,8 @@ Done = Callable[[TextPiece, int], None]
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PieceLine(Line):
     piece: TextPiece
-    index: int
-    text: str
-    tokens: list[str]
-    size: int
-
-
-_Embedded = tuple[_Line, npt.NDArray[np.floating]]
 
 
 def embed_pieces(
@@ -54,31 +41,17 @@ def embed_pieces(
     Lines of different pieces are computed together. A shard appears under its name only when it
     is complete.
     """
-    with ExitStack() as stack:
-        lines = stack.enter_context(
-            reading_ahead(
-                _lines(pieces, elmo, tokenised=tokenised), weigh=_line_bytes, most=BYTES_AHEAD
-            )
+    with _Shards(folder, done) as shards:
+        embed_lines(
+            elmo,
+            _lines(pieces, elmo, tokenised=tokenised),
+            shards.write,
+            layers=layers,
+            float16=float16,
+            batch_tokens=batch_tokens,
+            workers=workers,
+            devices=devices,
         )
-        pending: deque[_Line] = deque()
-
-        def token_lists() -> Iterator[list[str]]:
-            for line in lines:
-                pending.append(line)
-                yield line.tokens
-
-        embedded = elmo.embed_iter(
-            token_lists(), layers=layers, batch_tokens=batch_tokens, workers=workers, device=devices
-        )
-        # Processes that share the work would compute on after an error.
-        stack.callback(cast(Generator[Any, None, None], embedded).close)
-        shards = stack.enter_context(_Shards(folder, done))
-        put = stack.enter_context(
-            writing_behind(shards.write, weigh=_item_bytes, most=BYTES_BEHIND)
-        )
-        for vectors in embedded:
-            line = pending.popleft()
-            put((line, as_float16(vectors, line.index) if float16 else vectors))
 
 
 class _Shards:
@@ -103,8 +76,7 @@ class _Shards:
         """Leave nothing of a shard that is not complete."""
         self._opened.__exit__(kind, error, traceback)
 
-    def write(self, item: _Embedded) -> None:
-        line, vectors = item
+    def write(self, line: _PieceLine, vectors: Vectors) -> None:
         if self._writer is None:
             partial = self._opened.enter_context(
                 replacing_file(shard_file(self._folder, line.piece))
@@ -124,17 +96,8 @@ class _Shards:
 
 def _lines(
     pieces: Iterable[TextPiece], elmo: Elmo, *, tokenised: bool
-) -> Generator[_Line, None, None]:
+) -> Generator[_PieceLine, None, None]:
     for piece in pieces:
         for place, (text, size) in enumerate(piece_lines(piece)):
             tokens = text.split() if tokenised else elmo.tokeniser.words(text)
-            yield _Line(piece, piece.first_index + place, text, tokens, size)
-
-
-def _line_bytes(line: _Line) -> int:
-    return line.size + BYTES_PER_LINE
-
-
-def _item_bytes(item: _Embedded) -> int:
-    line, vectors = item
-    return vectors.nbytes + _line_bytes(line)
+            yield _PieceLine(piece.first_index + place, text, tokens, size, piece)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.embed import embed_file as module
+from elmokit.embed import embed_lines
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.embed_file import embed_file
 from elmokit.embed.npz_writer import NpzWriter
@@ -211,7 +211,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
 
     monkeypatch.setattr(NpzWriter, "write", write)
     # So that computing has to wait for the writer.
-    monkeypatch.setattr(module, "BYTES_BEHIND", 1)
+    monkeypatch.setattr(embed_lines, "BYTES_BEHIND", 1)
     source = tmp_path / "in.txt"
     source.write_bytes(b"a b c\n" * 100)
     with pytest.raises(OSError, match="No space left") as caught:
