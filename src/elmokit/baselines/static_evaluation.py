@@ -1,5 +1,7 @@
 """How good static vectors are: analogies answered, and similarities ranked as people rank them.
 
+A word that the vectors lack is tried in lower case, since many vectors know nothing else.
+
 Q questions, V words, D size of a vector
 """
 
@@ -29,9 +31,9 @@ class AnalogyScore:
     """Questions with a word that has none."""
 
     @property
-    def accuracy(self) -> float:
-        """Share of the answered questions that are right; 0 where there are none."""
-        return self.correct / self.answered if self.answered else 0.0
+    def accuracy(self) -> float | None:
+        """Share of the answered questions that are right; None where there are none."""
+        return self.correct / self.answered if self.answered else None
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,16 @@ def evaluate_analogies(vectors: StaticVectors, file: str | Path) -> list[Analogy
     return [_answered(vectors, section, questions) for section, questions in _read_questions(file)]
 
 
+def all_sections(scores: Sequence[AnalogyScore]) -> AnalogyScore:
+    """Add up the sections."""
+    return AnalogyScore(
+        "all",
+        sum(score.correct for score in scores),
+        sum(score.answered for score in scores),
+        sum(score.left_out for score in scores),
+    )
+
+
 def evaluate_pairs(vectors: StaticVectors, file: str | Path) -> PairScore:
     """Rank pairs by cosine and compare with the scores in a file.
 
@@ -71,11 +83,12 @@ def evaluate_pairs(vectors: StaticVectors, file: str | Path) -> PairScore:
             raise FormatError(
                 file, f"line {number}: expected two words and a number, found {line[:60]!r}"
             ) from error
-        if first in vectors and second in vectors:
-            cosines.append(vectors.similarity(first, second))
-            scores.append(score)
-        else:
+        one, two = vectors.find(first), vectors.find(second)
+        if one is None or two is None:
             left_out += 1
+        else:
+            cosines.append(float(vectors.units[one] @ vectors.units[two]))
+            scores.append(score)
     if len(scores) < 2:
         raise InputError(
             f"{file}: {len(scores)} of {len(scores) + left_out} pairs have vectors, "
@@ -129,7 +142,8 @@ def _read_questions(file: str | Path) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _answered(vectors: StaticVectors, section: str, questions: list[list[str]]) -> AnalogyScore:
-    known = [[vectors.place(word) for word in q] for q in questions if all(w in vectors for w in q)]
+    found = [[vectors.find(word) for word in question] for question in questions]
+    known = [places for places in found if None not in places]
     correct = 0
     for start in range(0, len(known), _QUESTIONS_AT_ONCE):
         places = np.array(known[start : start + _QUESTIONS_AT_ONCE])  # (Q, 4)

@@ -82,6 +82,11 @@ class StaticVectors:
             )
         return self._places[word]
 
+    def find(self, word: str) -> int | None:
+        """Give the row of a word as it stands or else in lower case; None where it has none."""
+        found = self._places.get(word)
+        return self._places.get(word.lower()) if found is None else found
+
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), k: int = 10
     ) -> Similar:

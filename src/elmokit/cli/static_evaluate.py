@@ -1,12 +1,15 @@
 """`elmo static evaluate`: analogies answered, similarities ranked."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from elmokit.cli.options import Json, print_json
 from elmokit.cli.static_neighbours import LimitOption, VectorsArgument
+
+if TYPE_CHECKING:
+    from elmokit.baselines.static_evaluation import AnalogyScore
 
 
 def command(
@@ -23,7 +26,11 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Give the accuracy on analogies and Spearman's correlation on pairs of words."""
-    from elmokit.baselines.static_evaluation import evaluate_analogies, evaluate_pairs
+    from elmokit.baselines.static_evaluation import (
+        all_sections,
+        evaluate_analogies,
+        evaluate_pairs,
+    )
     from elmokit.baselines.static_vectors import StaticVectors
     from elmokit.errors import InputError
 
@@ -34,33 +41,13 @@ def command(
     lines: list[str] = []
     if analogies is not None:
         sections = evaluate_analogies(static, analogies)
-        correct, answered = (
-            sum(getattr(s, name) for s in sections) for name in ("correct", "answered")
-        )
-        left_out = sum(section.left_out for section in sections)
+        overall = all_sections(sections)
         facts["analogies"] = {
-            "accuracy": correct / answered if answered else 0.0,
-            "correct": correct,
-            "answered": answered,
-            "left_out": left_out,
-            "sections": [
-                {
-                    "section": section.section,
-                    "accuracy": section.accuracy,
-                    "correct": section.correct,
-                    "answered": section.answered,
-                    "left_out": section.left_out,
-                }
-                for section in sections
-            ],
+            **_analogy_facts(overall),
+            "sections": [{"section": s.section, **_analogy_facts(s)} for s in sections],
         }
         lines.append(f"{'accuracy':>8} {'answered':>9} {'left out':>9}  analogies")
-        lines += [
-            f"{s.accuracy:8.1%} {s.answered:9,} {s.left_out:9,}  {s.section or '-'}"
-            for s in sections
-        ]
-        share = correct / answered if answered else 0.0
-        lines.append(f"{share:8.1%} {answered:9,} {left_out:9,}  all")
+        lines += [_analogy_line(section) for section in (*sections, overall)]
     if pairs is not None:
         score = evaluate_pairs(static, pairs)
         facts["pairs"] = {
@@ -76,3 +63,17 @@ def command(
         print_json(facts)
         return
     print("\n".join(lines))
+
+
+def _analogy_facts(score: "AnalogyScore") -> dict[str, Any]:
+    return {
+        "accuracy": score.accuracy,
+        "correct": score.correct,
+        "answered": score.answered,
+        "left_out": score.left_out,
+    }
+
+
+def _analogy_line(score: "AnalogyScore") -> str:
+    accuracy = "-" if score.accuracy is None else f"{score.accuracy:.1%}"
+    return f"{accuracy:>8} {score.answered:9,} {score.left_out:9,}  {score.section or '-'}"

@@ -90,7 +90,8 @@ def test_static_evaluation_in_the_shell(shell: Shell, tmp_path: Path) -> None:
     assert facts["analogies"]["accuracy"] == 1.0
     assert facts["pairs"]["spearman"] == pytest.approx(1)
     code, out, _ = shell("static", "evaluate", tmp_path / "v.txt", *files)
-    assert "100.0%         1         0  one" in out and "on 3 pairs (0 left out)" in out
+    assert "100.0%         1         0  one" in out and "-         0         1  two" in out
+    assert "100.0%         1         1  all" in out and "on 3 pairs (0 left out)" in out
     code, _, err = shell("static", "evaluate", tmp_path / "v.txt")
     assert code == 2 and "--analogies FILE" in err
 

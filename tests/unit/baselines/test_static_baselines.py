@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from elmokit.baselines.static_evaluation import evaluate_analogies, evaluate_pairs, spearman
+from elmokit.baselines.static_evaluation import (
+    all_sections,
+    evaluate_analogies,
+    evaluate_pairs,
+    spearman,
+)
 from elmokit.baselines.static_vectors import StaticVectors
 from elmokit.baselines.training_pairs import windows
 from elmokit.errors import FormatError, InputError
@@ -108,6 +113,22 @@ def test_analogies_by_section(tmp_path: Path, vectors: StaticVectors) -> None:
     )
     assert first.accuracy == 0.5
     assert (second.section, second.correct, second.answered) == ("backwards", 1, 1)
+
+
+def test_words_that_are_known_in_lower_case_alone(tmp_path: Path, vectors: StaticVectors) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text(": a\nMan King Woman Queen\n: b\nMan King Woman Prince\n")
+    first, second = evaluate_analogies(vectors, file)
+    assert (first.correct, first.answered, first.accuracy) == (1, 1, 1.0)
+    assert (second.answered, second.left_out, second.accuracy) == (0, 1, None)
+    overall = all_sections([first, second])
+    assert (overall.correct, overall.answered, overall.left_out) == (1, 1, 1)
+    file.write_text("KING Man 7\nking Apple 1\nking 왕 9\n", encoding="utf-8")
+    found = evaluate_pairs(vectors, file)
+    assert found.spearman == pytest.approx(1)
+    assert (found.pairs, found.left_out) == (3, 0)
+    other = StaticVectors(("may", "May"), np.eye(2))
+    assert (other.find("May"), other.find("MAY"), other.find("june")) == (1, 0, None)
 
 
 def test_broken_files_of_questions(tmp_path: Path, vectors: StaticVectors) -> None:
