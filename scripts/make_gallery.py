@@ -66,8 +66,10 @@ def draw_probes(results: Path, output: Path) -> None:
     names = [
         f"{row['name']}, layer {row['layer']}" if "layer" in row else row["name"] for row in rows
     ]
+    grey = [row["name"] for row in rows if "layer" not in row]
     values = [[row.get(key, math.nan) for row in rows] for key in groups]
-    save(bars(values, groups=list(groups.values()), names=names, value_title="%"), output)
+    chart = bars(values, groups=list(groups.values()), names=names, grey=grey, value_title="%")
+    save(chart, output)
 
 
 def draw_samples(results: Path, output: Path) -> None:

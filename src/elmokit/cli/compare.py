@@ -113,8 +113,9 @@ def command(
     }
     probed = [key for key in titles if any(key in row.figures for row in rows)]
     names = [_name(row.name, row.layer) for row in rows]
+    layers_of = dict(zip(names, (row.layer for row in rows), strict=True))
     draw_scores(
-        output, names, {titles[key]: [row.figures.get(key) for row in rows] for key in probed}
+        output, layers_of, {titles[key]: [row.figures.get(key) for row in rows] for key in probed}
     )
     if as_json:
         print_json({"model": model or DEFAULT_NAME, "rows": [row.facts() for row in rows]})

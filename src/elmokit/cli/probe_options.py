@@ -92,16 +92,20 @@ def check_picture(file: Path | None) -> None:
 
 def draw_scores(
     file: Path | None,
-    names: Sequence[str],
+    rows: Mapping[str, int | str | None],
     scores: Mapping[str, Sequence[float | None]],
 ) -> None:
-    """Draw a group of bars for each of ``scores``, with a bar for each name where there is one."""
+    """Draw a group of bars for each of ``scores``, with a bar for each row where there is one.
+
+    ``rows`` have names and layers; those without a layer are there to compare with.
+    """
     if file is None:
         return
     from elmokit.plots import bars, save
 
     values = [[float("nan") if one is None else one for one in row] for row in scores.values()]
-    save(bars(values, groups=list(scores), names=names, value_title="%"), file)
+    grey = [name for name, layer in rows.items() if layer is None]
+    save(bars(values, groups=list(scores), names=list(rows), grey=grey, value_title="%"), file)
 
 
 def row_name(name: str, layer: int | str | None) -> str:

@@ -70,7 +70,10 @@ def command(
     )
     facts = report.facts()
     names = [row_name(score.name, score.layer) for score in report.scores]
-    draw_scores(output, names, {f"{tags} accuracy": [score.accuracy for score in report.scores]})
+    layers_of = dict(zip(names, (score.layer for score in report.scores), strict=True))
+    draw_scores(
+        output, layers_of, {f"{tags} accuracy": [score.accuracy for score in report.scores]}
+    )
     if as_json:
         files = {"train": train, "dev": dev, "test": test}
         named = {name: str(file) for name, file in files.items() if file is not None}

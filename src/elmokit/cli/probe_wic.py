@@ -51,7 +51,8 @@ def command(
         [ElmoLayers(elmo, layers=numbers, progress=True), *static], train=training, dev=judged
     )
     names = [row_name(score.name, score.layer) for score in report.scores]
-    draw_scores(output, names, {"accuracy": [score.accuracy for score in report.scores]})
+    layers_of = dict(zip(names, (score.layer for score in report.scores), strict=True))
+    draw_scores(output, layers_of, {"accuracy": [score.accuracy for score in report.scores]})
     if as_json:
         named = {"train": str(train), "dev": str(dev)}
         print_json({"probe": "wic", "model": model or DEFAULT_NAME, **named, **report.facts()})

@@ -81,7 +81,8 @@ def command(
         "F1": [score.f1 for score in report.scores],
         "F1, no prior": [score.neighbour_f1 for score in report.scores],
     }
-    draw_scores(output, names, figures)
+    layers_of = dict(zip(names, (score.layer for score in report.scores), strict=True))
+    draw_scores(output, layers_of, figures)
     if as_json:
         print_json(
             {

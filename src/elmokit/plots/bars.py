@@ -3,7 +3,8 @@
 G groups, S bars of a group
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,13 @@ import numpy.typing as npt
 from elmokit.errors import InputError
 from elmokit.plots.style import (
     COLOURS,
+    GREY,
     LETTERS,
     Chart,
     altair,
     check_length,
     distinct,
     inline,
-    scale,
     styled,
 )
 
@@ -31,6 +32,7 @@ def bars(
     *,
     groups: Sequence[str],
     names: Sequence[str],
+    grey: Collection[str] = (),
     deviations: npt.ArrayLike | None = None,
     title: str = "",
     subtitle: str = "",
@@ -39,8 +41,9 @@ def bars(
 ) -> Chart:
     """Draw ``values`` (G, S), 0 or more, as lying bars with their numbers; nan leaves one out.
 
-    Every bar has its name beside it, so the picture needs no colour. ``deviations`` (G, S) are
-    drawn as thin lines across the ends.
+    Every bar has its name beside it, so the picture needs no colour. Bars whose names are in
+    ``grey`` stand back behind the others. ``deviations`` (G, S) are drawn as thin lines across the
+    ends.
     """
     alt = altair()
     table = np.asarray(values, dtype=np.float64)  # (G, S)
@@ -70,7 +73,10 @@ def bars(
         if not np.isnan(value)
     ]
     order = [str(name) for name in names]
+    coloured = [name for name in order if name not in grey]
+    colours = dict(zip(coloured, itertools.cycle(COLOURS), strict=False))
     longest = max(record["high"] for record in records) or 1.0
+    fills = alt.Scale(domain=order, range=[colours.get(name, GREY) for name in order])
     across = alt.Scale(domain=[0, longest / LONGEST], nice=False)
     panels = []
     for group in map(str, groups):
@@ -86,7 +92,7 @@ def bars(
                 axis=alt.Axis(tickCount=6, labels=last, grid=False),
                 **heading,
             ),
-            color=alt.Color("name:N", scale=scale(order, COLOURS), legend=None),
+            color=alt.Color("name:N", scale=fills, legend=None),
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("name:N"),

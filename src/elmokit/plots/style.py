@@ -18,7 +18,7 @@ FONT = (
     "'Malgun Gothic', NanumGothic, sans-serif"
 )
 LETTERS, SMALL_LETTERS, TITLE_LETTERS = 11, 10, 13
-GRID, EDGE = "#dddddd", "#333333"
+GRID, GREY, EDGE = "#dddddd", "#999999", "#333333"
 
 Chart = Any
 """An altair chart; altair is an extra, so its types are not named here."""

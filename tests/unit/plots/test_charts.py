@@ -7,7 +7,7 @@ import pytest
 
 from elmokit.errors import InputError
 from elmokit.plots import Line, bars, grid, heat_map, lines, scatter_map
-from elmokit.plots.style import COLOURS, SHAPES
+from elmokit.plots.style import COLOURS, GREY, SHAPES
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
@@ -138,6 +138,13 @@ def test_bars_hold_values_in_the_order_given() -> None:
         low, high = panel["layer"][0]["encoding"]["x"]["scale"]["domain"]
         assert low == 0, "bars that do not begin at 0 lie"
         assert high > 96.0
+
+
+def test_bars_to_compare_with_are_grey_and_the_others_differ() -> None:
+    names = ["most frequent", *(f"layer {layer}" for layer in range(3))]
+    chart = bars([[1.0, 2.0, 3.0, 4.0]], groups=["a"], names=names, grey=["most frequent"])
+    colour = chart.to_dict()["vconcat"][0]["layer"][0]["encoding"]["color"]
+    assert colour["scale"] == {"domain": names, "range": [GREY, *COLOURS[:3]]}
 
 
 def test_bars_of_nothing_but_zeros() -> None:
