@@ -67,6 +67,8 @@ def run(description: str) -> None:
                 "load before": before,
                 "took": f"{time.monotonic() - since:.0f} s",
                 "command": shlex.join(["python", "benchmarks/serve.py", *sys.argv[1:]]),
+                "machine": machine(),
+                "versions": versions(),
             }
             if arguments.threads is not None:
                 part.facts["threads"] = str(arguments.threads)
@@ -80,17 +82,29 @@ def run(description: str) -> None:
 
 
 def report(known: dict[str, dict[str, object]]) -> str:
-    """Write the table, then the remarks of each part."""
+    """Write the table, then the facts and remarks of each part."""
     parts = {name: Part.of(known[name]) for name in PARTS if name in known}
-    versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in PACKAGES)
-    machine = {name: value for name, value in machine_facts().items() if name != "load before"}
-    facts = machine | {"versions": f"elmokit {__version__}, {versions}"}
     lines = ["# Serving: what a server stands, and how fast it is", ""]
-    lines += [f"- {name}: {value}" for name, value in facts.items()]
-    lines += ["", NOTES, "", "| test | asked | measured | kept |", "| --- | --- | --- | --- |"]
+    lines += [NOTES, "", "| test | asked | measured | kept |", "| --- | --- | --- | --- |"]
     lines += [line.row() for part in parts.values() for line in part.lines]
     for name, part in parts.items():
         lines += ["", f"## {name}", ""]
         lines += [f"- {key}: {value}" for key, value in part.facts.items()]
         lines += [f"- {remark}" for remark in part.remarks]
     return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """Name the machine in a line; parts may be measured on different ones."""
+    facts = machine_facts()
+    names = ("processor", "system", "python", "available memory")
+    known = {name: facts[name] for name in names if name in facts}
+    return f"{known.pop('processor')}, {facts['cores']} cores, " + ", ".join(
+        f"{name} {value}" for name, value in known.items()
+    )
+
+
+def versions() -> str:
+    """Name the versions of what was measured and of what it stands on."""
+    found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    return f"elmokit {__version__}, {found}"

@@ -7,6 +7,7 @@ from collections import Counter
 from integration.serve_load.hang_up import CLIENTS as LEAVING
 from integration.serve_load.hang_up import hang_up
 from integration.serve_load.overload import SHARE, SLOW, TIMES, overload
+from integration.serve_load.server_process import ServerProcess
 from integration.serve_load.slow_batch import tokens_that_take
 from integration.serve_load.soak import (
     CLIENTS,
@@ -28,9 +29,10 @@ def soaking(context: Context) -> Part:
     seconds, warm_up = context.seconds(600, 30), context.seconds(120, 15)
     with context.server() as server:
         count = len(context.sentences)
-        capacity, first = measured_capacity(server, context.requests, seconds=600, count=count)
+        _, first = measured_capacity(server, context.requests, seconds=600, count=count)
         send_large_requests(server, context.sentences)
-        rate = SHARE * capacity
+        capacities = _capacities(context, server)
+        rate = SHARE * min(capacities)
         found = soak(
             server, context.requests, rate=rate, seconds=warm_up + seconds, warm_up=warm_up
         )
@@ -41,7 +43,7 @@ def soaking(context: Context) -> Part:
         f"soak: {CLIENTS} clients at 80 % load: time, requests",
         f"{context.seconds(600, 30):.0f} s",
         f"{seconds:.0f} s after {warm_up:.0f} s of warm-up, {asked:,} requests "
-        f"({rate:.1f}/s of {capacity:.1f}/s)",
+        f"({rate:.1f}/s of {min(capacities):.1f}/s)",
         code == 0,
     )
     part.add("soak: lost", "0", str(lost), lost == 0)
@@ -55,6 +57,9 @@ def soaking(context: Context) -> Part:
     sizes = [size for when, size in found.memory if when >= found.memory[0][0] + warm_up]
     marks = [sizes[round(place * (len(sizes) - 1) / 8)] / MEGABYTE for place in range(9)]
     part.remark(f"resident memory over the time, MB: {', '.join(f'{one:.0f}' for one in marks)}")
+    ends = {"before": first.statuses(), "soak": found.seen.statuses()}
+    part.remark(f"ends (as HTTP says; below 0: no answer): {json.dumps(ends)}")
+    part.remark(f"capacity: the least of {_listed(capacities)}")
     part.remark(
         f"times: p50 {found.seen.percentile(50):.3f} s, p99 {found.seen.percentile(99):.3f} s; "
         f"{len(context.sentences):,} sentences of a closed vocabulary, all sent once before the "
@@ -69,11 +74,9 @@ def overloading(context: Context) -> Part:
     part = Part()
     seconds, normal = context.seconds(60, 10), context.seconds(60, 10)
     with context.server() as server:
-        capacities = [
-            measured_capacity(server, context.requests, seconds=context.seconds(20, 5))[0]
-            for _ in range(4)
-        ]
-        capacity = min(capacities[1:])  # in the first there are new words
+        measured_capacity(server, context.requests, seconds=context.seconds(20, 5))  # new words
+        capacities = _capacities(context, server)
+        capacity = min(capacities)
         found = overload(
             server, context.requests, capacity=capacity, normal=normal, seconds=seconds
         )
@@ -93,11 +96,10 @@ def overloading(context: Context) -> Part:
     )
     part.add("overload: back to normal", "<= 1 s", f"{found.recovery:.2f} s", found.recovery <= 1)
     part.add("overload: mixed", "0", str(found.mixed), found.mixed == 0)
-    measured = ", ".join(f"{one:.1f}" for one in capacities[1:])
     part.remark(
-        f"capacity {capacity:.1f}/s (the least of {measured}); offered {found.offered:.1f}/s "
-        f"({found.offered / capacity:.1f}x), accepted {found.accepted:.1f}/s; "
-        f"p50 of those accepted {p50:.3f} s, normal p50 {normal_p50:.3f} s"
+        f"capacity {capacity:.1f}/s (the least of {_listed(capacities)}); offered "
+        f"{found.offered:.1f}/s ({found.offered / capacity:.1f}x), accepted "
+        f"{found.accepted:.1f}/s; p50 of those accepted {p50:.3f} s, normal p50 {normal_p50:.3f} s"
     )
     before, after = found.share_of_bad(found.before), found.share_of_bad(found.after)
     part.remark(
@@ -173,3 +175,13 @@ def terminating(context: Context) -> Part:
         f"{max(one.seconds for one in results):.1f} s to end"
     )
     return part
+
+
+def _capacities(context: Context, server: ServerProcess) -> list[float]:
+    """Measure three times what a server can do that knows all words, in requests a second."""
+    seconds = context.seconds(20, 5)
+    return [measured_capacity(server, context.requests, seconds=seconds)[0] for _ in range(3)]
+
+
+def _listed(rates: list[float]) -> str:
+    return ", ".join(f"{rate:.1f}" for rate in rates)

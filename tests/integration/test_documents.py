@@ -1,8 +1,8 @@
 """What README and docs show works: every block of Python and shell runs, every link leads on.
 
 The blocks of a page run in order, in one namespace and one temporary folder that holds
-`sentences.txt` and the repository's `examples/`. A line ``print(...)  # -> text`` must print just
-that text. Blocks tagged ``text`` are not run.
+`sentences.txt` and the repository's `benchmarks/` and `examples/`. A line ``print(...)  # ->
+text`` must print just that text. Blocks tagged ``text`` are not run.
 """
 
 import contextlib
@@ -123,7 +123,8 @@ def failing_line(error: BaseException, name: str, block: Block) -> int:
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sentences.txt").write_text(SENTENCES, encoding="utf-8")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for name in ("benchmarks", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
     name = str(page.relative_to(ROOT))
     namespace: dict[str, Any] = {"__name__": "a_page"}
     for block in cut(page.read_text(encoding="utf-8")).blocks:
