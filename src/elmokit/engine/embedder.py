@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from elmokit.engine.cpu.embedder import CPUEmbedder
-from elmokit.engine.cpu.products import worthwhile
+from elmokit.engine.cpu.precision import worthwhile
 from elmokit.engine.one_at_a_time import OneAtATime
 from elmokit.engine.reader import PlainReader, Reader
 from elmokit.engine.runner import Runner, expand_state
@@ -72,7 +72,12 @@ def embedder_for(runner: Runner, *, dtype: str) -> Embedder:
     if weight.dtype != torch.float32:
         return PlainEmbedder(runner)
     if weight.device.type == "cpu":
-        return CPUEmbedder(runner.bilm, indexer=runner.indexer, marks=runner.marks, dtype=dtype)
+        return CPUEmbedder(
+            runner.bilm,
+            indexer=runner.indexer,
+            marks=runner.marks,
+            dtype=worthwhile(dtype, runner.bilm),
+        )
     if weight.device.type == "cuda":
         try:
             from elmokit.engine.cuda.embedder import CUDAEmbedder
@@ -94,6 +99,8 @@ def reader_for(runner: Runner, *, dtype: str, embedder: Callable[[], Embedder]) 
     """
     weight = next(runner.bilm.parameters())
     plain = weight.device.type == "cpu" and weight.dtype == torch.float32
-    if plain and worthwhile(dtype) == "float32" and isinstance(made := embedder(), CPUEmbedder):
-        return made
+    if plain and worthwhile(dtype, runner.bilm) == "float32":
+        made = embedder()
+        if isinstance(made, CPUEmbedder):
+            return made
     return PlainReader(runner)

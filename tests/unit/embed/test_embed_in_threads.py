@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import elmokit
+from elmokit.engine.cpu import precision
 from elmokit.engine.one_at_a_time import OneAtATime
 
 # Every sentence brings words that no other has, so that the cache of words changes all the time.
@@ -27,7 +28,10 @@ def _restless_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_restless_threads")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
-def test_threads_do_not_disturb_each_other(dtype: str) -> None:
+def test_threads_do_not_disturb_each_other(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So small a model would be computed in a wider type than int8.
+    monkeypatch.setattr(precision, "LEAST_BESIDE_FLOAT32", 0)
+    monkeypatch.setattr(precision, "LEAST_BESIDE_BFLOAT16", 0)
     elmo = elmokit.load("tiny-untrained", dtype=dtype)
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda one: elmo.embed([one], layers="all")[0], SENTENCES))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from elmokit.engine.cpu import embedder, products
+from elmokit.engine.cpu import embedder
 from elmokit.engine.cpu.embedder import CPUEmbedder
 from elmokit.engine.embedder import PlainEmbedder, embedder_for
 from elmokit.engine.runner import Runner, map_state
@@ -84,13 +84,6 @@ def test_another_start_is_not_the_last_one() -> None:
         assert_near(embed(SENTENCES, state), plain(SENTENCES, state))
 
 
-@pytest.fixture
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of narrow types, also where this CPU is no faster with them."""
-    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: True)
-
-
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(("dtype", "least"), [("bfloat16", 0.9995), ("int8", 0.998)])
 def test_narrow_types_stay_near(runner: Runner, dtype: str, least: float) -> None:
     """By the mean cosine of a layer, as promised for real text."""
@@ -101,7 +94,6 @@ def test_narrow_types_stay_near(runner: Runner, dtype: str, least: float) -> Non
         assert float(torch.cosine_similarity(found, layer, dim=1).mean()) > least
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
 def test_narrow_types_do_not_depend_on_the_batch_either(dtype: str) -> None:
     runner = runner_for(CONFIG)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.engine.cpu import precision
 from elmokit.engine.embedder import Embedder, embedder_for, reader_for
 from elmokit.engine.reader import OneDirection, PlainReader, Reader
 from elmokit.engine.runner import Runner
@@ -72,12 +73,14 @@ def test_a_row_does_not_depend_on_the_others(reader: type[PlainReader]) -> None:
     assert torch.equal(together, torch.cat(alone))
 
 
-def test_an_engine_without_all_digits_is_not_even_made() -> None:
+def test_an_engine_without_all_digits_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probabilities from products in 8 bits would be too coarse to compare."""
 
     def embedder() -> Embedder:
         raise AssertionError("it would hold weights of its own")
 
+    monkeypatch.setattr(precision, "LEAST_BESIDE_FLOAT32", 0)
+    monkeypatch.setattr(precision, "LEAST_BESIDE_BFLOAT16", 0)
     runner = runner_for(CONFIG)
     assert isinstance(reader_for(runner, dtype="int8", embedder=embedder), PlainReader)
     wide = Runner(runner.bilm.double(), indexer=runner.indexer, marks=runner.marks)

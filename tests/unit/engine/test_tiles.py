@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.engine.cpu import products, tiles
+from elmokit.engine.cpu import tiles
 
 FACTS = """processor\t: 0
 vendor_id\t: {vendor}
@@ -73,11 +73,3 @@ def test_without_leave_to_use_tiles_bfloat16_is_slow(
 ) -> None:
     monkeypatch.setenv(tiles.VARIABLE, "AVX512_CORE_FP16")
     assert not tiles.has_fast_bfloat16(write(tmp_path, flags="avx512_bf16 amx_bf16 amx_tile"))
-
-
-def test_where_bfloat16_is_slow_float32_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: False)
-    assert products.worthwhile("bfloat16") == "float32"
-    assert products.worthwhile("int8") == "int8"
-    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: True)
-    assert products.worthwhile("bfloat16") == "bfloat16"

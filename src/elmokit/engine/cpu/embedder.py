@@ -14,7 +14,8 @@ from torch import Tensor
 from elmokit.config import Marks
 from elmokit.engine.cpu.lone_sentence import LoneSentence
 from elmokit.engine.cpu.lstm import Stack
-from elmokit.engine.cpu.products import rounded_product_with, worthwhile
+from elmokit.engine.cpu.precision import step_weights
+from elmokit.engine.cpu.products import rounded_product_with
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
 from elmokit.engine.marked import places_of_words, with_marks
 from elmokit.engine.one_at_a_time import OneAtATime
@@ -23,11 +24,11 @@ from elmokit.engine.reader import Numbers, OneDirection
 from elmokit.engine.undisturbed import undisturbed
 from elmokit.engine.word_vectors import DEFAULT_CAPACITY_BYTES, WordVectors
 from elmokit.nn.bilm import BiLM, BiLMState
-from elmokit.nn.projected_lstm import LSTMState, ProjectedLSTM
+from elmokit.nn.projected_lstm import LSTMState
 from elmokit.text.token_indexer import TokenIndexer
 
-# Weights that both directions of a layer read at a step. More than this is read from memory at
-# every step; then one direction after the other, half of them at a time, is faster.
+# Bytes of weights that both directions of a layer read at a step. More than this is read from
+# memory at every step; then one direction after the other, half of them at a time, is faster.
 SMALL_STEP = 24 * 2**20
 # Lengths of words that go through the filters together.
 GROUP_LENGTHS = (6, 8, 10, 13, 17, 24)
@@ -47,7 +48,6 @@ class CPUEmbedder:
         dtype: str = "float32",
         cache_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
-        dtype = worthwhile(dtype)
         with torch.no_grad():
             self._forward = Stack(bilm.forward_lstm, dtype=dtype)
             self._backward = Stack(bilm.backward_lstm, dtype=dtype)
@@ -65,7 +65,7 @@ class CPUEmbedder:
             )
             self._alone = (
                 LoneSentence(bilm, self._forward, self._backward, dtype=dtype)
-                if _step_bytes(bilm, dtype) <= SMALL_STEP
+                if 2 * step_weights(bilm) * getattr(torch, dtype).itemsize <= SMALL_STEP
                 else None
             )
         self._weight = next(bilm.parameters())
@@ -134,15 +134,6 @@ class CPUEmbedder:
             _, behind = self._run([[self._marks.end]], start)
             self._begun = (start, BiLMState(ahead.forward, behind.backward))
         return self._begun[1]
-
-
-def _step_bytes(bilm: BiLM, dtype: str) -> int:
-    layer = bilm.forward_lstm.layers[0]
-    assert isinstance(layer, ProjectedLSTM)
-    weights = (layer.recurrent_weight, layer.projection_weight)
-    numbers = sum(weight.numel() for weight in weights if weight is not None)
-    size: int = getattr(torch, dtype).itemsize
-    return 2 * numbers * size
 
 
 def _run_direction(

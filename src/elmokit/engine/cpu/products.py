@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmokit.engine.cpu.int8_products import LIKELY_ROWS, FineProduct, ScaledProduct
-from elmokit.engine.cpu.tiles import has_fast_bfloat16
 from elmokit.errors import InputError
 
 # oneDNN keeps a kernel of its own, some hundreds of kilobytes, for each number of rows. Products
@@ -73,11 +72,6 @@ class FloatProduct:
             )
             return product
         return F.linear(rows, self._weight, self._bias)
-
-
-def worthwhile(dtype: str) -> str:
-    """Give the type to compute in: a narrow one only where it is faster than float32."""
-    return "float32" if dtype == "bfloat16" and not has_fast_bfloat16() else dtype
 
 
 def rounded_product_with(
