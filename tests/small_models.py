@@ -20,6 +20,7 @@ CONFIG = ModelConfig(characters=CHARACTERS, lstm_dim=24, projection_dim=10)
 WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "sat")
 CONFIGS = {
     "as published": CONFIG,
+    "32 cells": replace(CONFIG, lstm_dim=32),
     "no projection": replace(CONFIG, lstm_projection=False, projection_dim=24),
     "no clipping": replace(CONFIG, cell_clip=None, projection_clip=None),
     "clipped hard": replace(CONFIG, cell_clip=0.05, projection_clip=0.01),

@@ -13,7 +13,7 @@ from elmokit.embed.elmo import Elmo
 from elmokit.embed.embed_window import MOST_SENTENCES_PER_WINDOW
 from elmokit.embed.load import load
 from elmokit.embed.start_state import CarriedState
-from elmokit.engine.cpu import products
+from elmokit.engine.cpu import precision
 from elmokit.errors import InputError
 from elmokit.formats import native
 from elmokit.pretrained.untrained import untrained_checkpoint
@@ -291,7 +291,7 @@ def test_float64_is_close_to_float32(make_elmo: MakeElmo) -> None:
 
 def test_bfloat16_is_close_to_float32(make_elmo: MakeElmo, monkeypatch: pytest.MonkeyPatch) -> None:
     """bfloat16 keeps 8 bits: two or three decimals of numbers of size 1."""
-    monkeypatch.setattr(products, "has_fast_bfloat16", lambda: True)
+    monkeypatch.setattr(precision, "has_fast_bfloat16", lambda: True)
     rough = make_elmo(dtype="bfloat16").embed(SENTENCES, layers="all")
     assert {vectors.dtype for vectors in rough} == {np.dtype(np.float32)}
     exact = make_elmo().embed(SENTENCES, layers="all")

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from elmokit.config import Marks
 from elmokit.engine.cpu.lone_sentence import LoneSentence
-from elmokit.engine.cpu.lstm import Stack
+from elmokit.engine.cpu.lstm import KeptTable, Stack
 from elmokit.engine.cpu.precision import step_weights
 from elmokit.engine.cpu.products import rounded_product_with
 from elmokit.engine.frozen_word_encoder import FrozenWordEncoder
@@ -49,8 +49,9 @@ class CPUEmbedder:
         cache_bytes: int = DEFAULT_CAPACITY_BYTES,
     ) -> None:
         with torch.no_grad():
-            self._forward = Stack(bilm.forward_lstm, dtype=dtype)
-            self._backward = Stack(bilm.backward_lstm, dtype=dtype)
+            table = KeptTable()  # for both, because they take turns
+            self._forward = Stack(bilm.forward_lstm, dtype=dtype, table=table)
+            self._backward = Stack(bilm.backward_lstm, dtype=dtype, table=table)
             self.word_vectors = WordVectors(
                 bilm.token_encoder,
                 indexer,
