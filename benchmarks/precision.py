@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import elmokit
-from elmokit.engine.cpu import products
+from elmokit.engine.cpu import precision
 from start_state import sentences
 
 PRECISIONS = ("bfloat16", "int8")
@@ -24,7 +24,7 @@ PRECISIONS = ("bfloat16", "int8")
 def layers(
     model: str | None, dtype: str, texts: list[str]
 ) -> npt.NDArray[np.float64]:  # (layers, tokens, size)
-    with patch.object(products, "has_fast_bfloat16", lambda: True):
+    with patch.object(precision, "has_fast_bfloat16", lambda: True):
         elmo = elmokit.load(model, device="cpu", dtype=dtype)
         return np.concatenate(list(elmo.embed(texts, layers="all")), axis=1).astype(np.float64)
 

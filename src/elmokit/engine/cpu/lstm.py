@@ -2,8 +2,7 @@
 
 It computes what `nn.LSTMStack` computes, in fewer passes over memory: ``tanh(x) = 2 sigmoid(2x) -
 1``, and the doubled argument is in the weights of the candidate gate (times 2 is exact), so one
-sigmoid does all four gates. Cells go the same way where they can, because torch's tanh takes ten
-times as long as its sigmoid on some CPUs; what is lost are digits of small numbers, below 1e-7.
+sigmoid does all four gates. `cell_tanh` says what cells have.
 
 B rows, N tokens, H cell, P output
 """
@@ -14,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from elmokit.engine.cpu.cell_tanh import tanh_for
 from elmokit.engine.cpu.products import product_with, projection_with, rounded_product_with
 from elmokit.engine.ragged import RaggedBatch
 from elmokit.nn.projected_lstm import LSTMStack, LSTMState, ProjectedLSTM
@@ -23,9 +23,6 @@ from elmokit.nn.projected_lstm import LSTMStack, LSTMState, ProjectedLSTM
 # before: blocks beyond some megabytes are new pages of the system in every call.
 TOKENS_PER_PRODUCT = 128
 WORDS_PER_PRODUCT = 256
-# torch computes the sigmoid of so many numbers at once, and of those left over in another way:
-# where rows are a multiple of this long, none is left over, whatever stands beside a row.
-NUMBERS_AT_ONCE = 32
 
 InputGates = Callable[[int, int], Tensor]
 """What the inputs from one place to another add to the gates: (tokens, 4H)."""
@@ -50,6 +47,7 @@ class Layer:
         )
         self._cell_clip, self.projection_clip = layer.cell_clip, layer.projection_clip
         self._size = layer.hidden_dim
+        self._tanh = tanh_for(layer.hidden_dim, dtype=dtype)
 
     def run(
         self, input_gates: InputGates, batch: RaggedBatch, cell: Tensor, hidden: Tensor
@@ -91,9 +89,7 @@ class Layer:
         cell.mul_(forget_gate).addcmul_(input_gate, candidate, value=2).sub_(input_gate)
         if self._cell_clip is not None:
             cell.clamp_(-self._cell_clip, self._cell_clip)
-        if self._size % NUMBERS_AT_ONCE:
-            return cell.tanh().mul_(output_gate)  # (B, H)
-        return (cell + cell).sigmoid_().sub_(0.5).mul_(output_gate).mul_(2)  # (B, H)
+        return self._tanh(cell).mul_(output_gate)  # (B, H)
 
     def clipped(self, hidden: Tensor) -> Tensor:
         """Clip a projection (B, P) in place."""
