@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,8 +57,17 @@ class Workers:
 
     def kill(self) -> None:
         """End the processes in the middle of what they do."""
-        for process in list((self._pool._processes or {}).values()):
+        processes = list((self._pool._processes or {}).values())
+        for process in processes:
             process.kill()
+        for process in processes:
+            wait([process.sentinel])
+        # A result that was being sent has no end, and what was sent to them has no reader. The
+        # pool's threads wait for both, unless the last ends of these pipes, its own, are closed.
+        for name, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):
+            queue = getattr(self._pool, name, None)
+            if queue is not None:
+                getattr(queue, end).close()
         self.close()
 
     def embed(
