@@ -62,12 +62,11 @@ class Workers:
             process.kill()
         for process in processes:
             wait([process.sentinel])
-        # A result that was being sent has no end, and what was sent to them has no reader. The
-        # pool's threads wait for both, unless the last ends of these pipes, its own, are closed.
-        for name, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):
-            queue = getattr(self._pool, name, None)
-            if queue is not None:
-                getattr(queue, end).close()
+        # A result that was being sent has no end: the pool's thread would wait for the rest of it
+        # for ever, unless the last writing end of that pipe, its own, is closed.
+        results: Any = self._pool._result_queue
+        if results is not None:
+            results._writer.close()
         self.close()
 
     def embed(
