@@ -5,11 +5,13 @@
 For each task with ELMo: the time to compute the layers of all its texts once, then the median time
 of a step, as CUDA graphs where there is a GPU and as plain calls, in turns, and the epochs a
 minute that follow from it. ``--share`` takes a part of the training data for a quick look; epochs
-are those of all of it.
+are those of all of it. ``--models elmo --ways graphs`` leaves out the rest, and ``--cache FOLDER``
+keeps the layers in files, as the runs of a table do; writing them is then in the time.
 """
 
 import argparse
 import statistics
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +29,7 @@ from elmokit.training.journal import LiveLine
 from elmokit.training.loop import Loop
 from embed.machine import machine_facts
 
-ROUNDS = 5
+MODELS, WAYS = ("base", "elmo"), ("graphs", "plain")
 QUIET = Conduct(log_every=10**9, save_every=10**9)
 
 
@@ -46,34 +48,37 @@ def measure(one: DataSet, arguments: argparse.Namespace, device: torch.device) -
     settings = task.defaults()
     line, world = LiveLine(quiet=True), World(device=device)
     row: dict[str, Any] = {"task": one.task, "data": one.name}
-    for elmo in (None, arguments.elmo):
+    for name in arguments.models:
+        elmo = None if name == "base" else arguments.elmo
         prepared = prepare(
             task, settings, one.files(arguments.data), elmo, arguments.data / VECTORS,
-            arguments.share, None, device, line,
+            arguments.share, arguments.cache, device, line,
         )  # fmt: skip
-        kinds = {"graphs": True, "plain": False} if device.type == "cuda" else {"plain": False}
+        ways = arguments.ways if device.type == "cuda" else ["plain"]
+        # A document's graph is recorded when it comes again, so that the third epoch is the first
+        # of graphs alone.
+        warm_up = max(arguments.warm_up, 3 * len(prepared.train) if task.one_at_a_time else 0)
         loops = {}
         with TemporaryDirectory() as folder:
-            for kind, graphed in kinds.items():
+            for way in ways:
                 learner = TaskLearner(
                     prepared.trained.network, task, prepared.train, prepared.dev,
                     prepared.trained.labels, settings.recipe, world=world, line=line,
-                    graphed=graphed,
+                    graphed=way == "graphs",
                 )  # fmt: skip
-                loops[kind] = Loop(
-                    learner, loop_settings(settings, QUIET, 10**9, 10**6), Path(folder, kind),
+                loops[way] = Loop(
+                    learner, loop_settings(settings, QUIET, 10**9, 10**6), Path(folder, way),
                     facts={}, world=world,
                 )  # fmt: skip
-                timed_steps(loops[kind], arguments.warm_up, device)
-            times: dict[str, list[float]] = {kind: [] for kind in kinds}
-            for _ in range(ROUNDS):
-                for kind, loop in loops.items():
-                    times[kind].append(timed_steps(loop, arguments.steps, device))
+                timed_steps(loops[way], warm_up, device)
+            times: dict[str, list[float]] = {way: [] for way in ways}
+            for _ in range(arguments.rounds):
+                for way, loop in loops.items():
+                    times[way].append(timed_steps(loop, arguments.steps, device))
         steps = -(-len(prepared.train) // settings.recipe.batch_size) / arguments.share
-        name = "elmo" if elmo else "base"
-        for kind, values in times.items():
-            row[f"{name} {kind} ms"] = statistics.median(values)
-            row[f"{name} {kind} epochs/min"] = 60e3 / (statistics.median(values) * steps)
+        for way, values in times.items():
+            row[f"{name} {way} ms"] = statistics.median(values)
+            row[f"{name} {way} epochs/min"] = 60e3 / (statistics.median(values) * steps)
         if elmo:
             row["tokens"] = prepared.embedded_tokens
             row["embedding s"] = prepared.embedding_seconds
@@ -99,15 +104,22 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", default=[])
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of steps on a GPU")
     parser.add_argument("--elmo", default="english-base")
+    parser.add_argument("--cache", type=Path, default=None, help="folder for the biLM's layers")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--warm-up", type=int, default=200, help="steps before the first is timed")
     parser.add_argument("--steps", type=int, default=50, help="steps of a round")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=None)
     arguments = parser.parse_args()
     device = own_device(arguments.device)
-    facts = machine_facts() | {"torch": torch.__version__, "share": str(arguments.share)}
+    facts = machine_facts() | {
+        "torch": torch.__version__,
+        "command": " ".join(["python benchmarks/task_speed.py", *sys.argv[1:]]),
+    }
     if device.type == "cuda":
         facts["gpu"] = torch.cuda.get_device_name(device)
     rows = []
