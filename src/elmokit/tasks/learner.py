@@ -82,9 +82,14 @@ class TaskLearner:
 
     @property
     def done(self) -> bool:
-        """Whether the score has not risen for so long that training ends."""
+        """Whether the score has not risen for so long that training ends.
+
+        While it is still 0, nothing has been learnt that could be kept, and training goes on.
+        """
         patience = self.recipe.patience
-        return patience is not None and len(self.history) - 1 - self.best_epoch >= patience
+        if patience is None or not any(self.history):
+            return False
+        return len(self.history) - 1 - self.best_epoch >= patience
 
     @property
     def best_epoch(self) -> int:

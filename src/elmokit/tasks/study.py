@@ -15,6 +15,8 @@ Study = Literal["main", "layers", "samples"]
 
 BASE, ELMO = "base", "elmo"
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
+# Of a smaller share a run makes as many steps as of this one, or it ends before it has learnt.
+FEWEST_STEPS_AT = 0.05
 
 # The paper's tables 2 and 3. With one layer there is nothing to weigh.
 LAYER_VARIANTS = {
@@ -85,7 +87,7 @@ def jobs_of(
                         data=one,
                         variant=variant,
                         elmo=None if variant == BASE else elmo,
-                        changes=(*changes, *extra),
+                        changes=(*changes, *extra, *_more_epochs(one.task, changes, share)),
                         share=share,
                         seed=seed,
                     )
@@ -98,3 +100,15 @@ def _variants(study: Study) -> list[tuple[str, tuple[str, ...], float]]:
         return [(name, extra, 1.0) for name, extra in LAYER_VARIANTS.items()]
     shares = (*SHARES, 1.0) if study == "samples" else (1.0,)
     return [(variant, (), share) for share in shares for variant in (BASE, ELMO)]
+
+
+def _more_epochs(task: str, changes: tuple[str, ...], share: float) -> tuple[str, ...]:
+    """Give the changes that let a run on a small share make enough steps."""
+    factor = FEWEST_STEPS_AT / share
+    if factor <= 1:
+        return ()
+    recipe = task_named(task).defaults().changed(list(changes)).recipe
+    longer = {"epochs": round(recipe.epochs * factor), "warm_up": recipe.warm_up * factor}
+    if recipe.patience is not None:
+        longer["patience"] = round(recipe.patience * factor)
+    return tuple(f"{name}={value}" for name, value in longer.items())

@@ -71,6 +71,20 @@ def test_the_study_of_samples_has_both_variants_at_every_share() -> None:
     assert min(SHARES) == 0.01
 
 
+def test_small_shares_make_as_many_steps_as_a_twentieth_does() -> None:
+    jobs = jobs_of(
+        "samples", [NER], elmo="english-base", seeds=1, changes=("epochs=8", "warm_up=2")
+    )
+    recipes = {job.share: job.settings().recipe for job in jobs}
+    patience = recipes[1.0].patience
+    assert patience is not None
+    least = recipes[0.01]
+    assert (least.epochs, least.warm_up, least.patience) == (40, 10.0, 5 * patience)
+    assert all(recipes[share] == recipes[1.0] for share in SHARES if share >= 0.05)
+    (endless, *_) = jobs_of("samples", [NER], elmo="e", seeds=1, changes=("patience=null",))
+    assert endless.settings().recipe.patience is None
+
+
 def test_names_are_unique() -> None:
     jobs = [
         job

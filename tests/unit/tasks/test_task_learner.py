@@ -84,7 +84,8 @@ def scripted(
         ([60, 10, 70, 10, 80, 10], 2, 6),
         ([60, 10, 10, 10, 10, 10], 1, 2),
         ([60, 10, 10, 10, 10, 10], None, 6),
-        ([0, 0, 0, 0, 0, 0], 2, 3),
+        ([0, 0, 0, 0, 0, 0], 2, 6),  # nothing is there that could be kept
+        ([0, 0, 0, 20, 10, 10], 1, 5),
     ],
 )
 def test_training_ends_when_the_score_no_longer_rises(
