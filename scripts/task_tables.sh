@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Makes the tables about tasks on one GPU: the six tasks with and without ELMo, where and which
-# layers help, and how few examples are enough.
+# layers help, how few examples are enough, and what a biLM gains that has read the task's text.
 #
 #   scripts/task_tables.sh DATA OUT [MINUTES [STUDY [TASK...]]]
 #
 # DATA holds the folders ner, sst5, nli, squad, srl, coref and vectors. With MINUTES each study
-# stops after so long; the same command goes on from there. STUDY (main, layers or samples) and
-# its TASKs do a part of the work, for machines that are lent by the hour. What is done is in
+# stops after so long; the same command goes on from there. STUDY (main, layers, samples or tuned)
+# and its TASKs do a part of the work, for machines that are lent by the hour. What is done is in
 # OUT/runs.jsonl, which is all that another machine needs to go on after the last finished run.
 # SEEDS and JOBS in the environment say how many runs a variant has and how many go side by side.
 set -euo pipefail
@@ -36,3 +36,4 @@ study() {
 study main all
 study layers ner srl snli
 study samples ner srl
+study tuned squad coref sst

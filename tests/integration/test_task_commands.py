@@ -1,4 +1,4 @@
-"""`elmo task train`, `evaluate`, `predict` and `table` as people type them, on tiny data."""
+"""The commands of `elmo task` as people type them, on tiny data."""
 
 import io
 import json
@@ -501,3 +501,43 @@ def test_what_table_refuses(
     assert (code, out) == (2, "")
     assert_one_line(err, *parts)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("small_set")
+def test_the_tuned_study(shell: Shell, data: Path, tmp_path: Path) -> None:
+    text, bilm, out = tmp_path / "text.txt", tmp_path / "bilm", tmp_path / "out"
+    assert shell("text", "ner", data, "-o", text)[0] == 0
+    options = ["--new-softmax", "--set", "steps=1", "--min-count", "1", "--json"]
+    assert run(["finetune", "tiny-untrained", str(text), "-o", str(bilm), *options]) == 0
+    command = [*table(data, out), "--study", "tuned", "--seeds", "1", "--device", "cpu"]
+    code, said, err = shell(*command, "--elmo", bilm / "model", "--set", "epochs=1")
+    assert (code, err) == (0, "")
+    (row,) = json.loads((out / "tuned.json").read_text(encoding="utf-8"))
+    assert list(row)[: len(TASKS_ROW)] == TASKS_ROW
+    variants = [line.split("|")[3].strip() for line in said.splitlines() if "| 100% |" in line]
+    assert variants == ["base", "elmo", "elmo, tuned"]
+    tuned = out / "tuned" / "ner_Small"
+    assert tuned.with_suffix(".txt").read_text(encoding="utf-8") == text.read_text(encoding="utf-8")
+    assert (tuned / "model" / "config.json").is_file()
+
+
+def test_text_of_labelled_data(shell: Shell, tmp_path: Path) -> None:
+    file = write_records(tmp_path / "snli.jsonl", RECORDS["snli"])
+    code, out, _ = shell("text", "snli", file, file, "-o", tmp_path / "text.txt")
+    assert code == 0
+    lines = (tmp_path / "text.txt").read_text().splitlines()
+    # A premise has three hypotheses, and is there once.
+    assert lines[:4] == ["Ada sleeps in a bed", "Ada sleeps", "Ada runs fast", "Ada may dream"]
+    assert len(lines) == len(set(lines)) == 20
+    assert out == f"20 texts with 65 tokens are in {tmp_path / 'text.txt'}\n"
+    code, out, _ = shell("text", "snli", file, "-o", tmp_path / "text.txt", "--json")
+    assert json.loads(out) == {"texts": 20, "tokens": 65, "output": str(tmp_path / "text.txt")}
+
+
+def test_text_names_the_line_that_is_wrong(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "ner.jsonl"
+    file.write_text('{"tokens": ["Ada"], "tags": ["O", "O"]}\n', encoding="utf-8")
+    code, _, err = shell("text", "ner", file, "-o", tmp_path / "text.txt")
+    assert code != 0
+    assert f"{file}: line 1: expected a tag for each of 1 tokens" in err
+    assert not (tmp_path / "text.txt").exists()

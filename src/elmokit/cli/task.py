@@ -2,7 +2,7 @@
 
 import typer
 
-from elmokit.cli import task_evaluate, task_predict, task_table, task_train
+from elmokit.cli import task_evaluate, task_predict, task_table, task_text, task_train
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -21,3 +21,4 @@ app.command("train")(task_train.command)
 app.command("evaluate")(task_evaluate.command)
 app.command("predict")(task_predict.command)
 app.command("table")(task_table.command)
+app.command("text")(task_text.command)

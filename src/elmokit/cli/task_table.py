@@ -21,6 +21,7 @@ class Study(StrEnum):
     MAIN = "main"
     LAYERS = "layers"
     SAMPLES = "samples"
+    TUNED = "tuned"
 
 
 def command(
@@ -31,7 +32,8 @@ def command(
         typer.Option("--task", help="A task, or task/data set; repeatable; default: all six."),
     ] = None,
     study: Annotated[
-        Study, typer.Option("--study", help="main, layers (tables 2 and 3) or samples (figure 1).")
+        Study,
+        typer.Option("--study", help="main; layers (tables 2, 3); samples (figure 1); tuned."),
     ] = Study.MAIN,
     seeds: Annotated[int, typer.Option("--seeds", help="Runs of each variant.")] = 3,
     elmo: Annotated[

@@ -101,6 +101,12 @@ def texts_of(task: Task[Any], examples: Sequence[Any]) -> list[Tokens]:
     return [text for example in examples for role in task.texts([example]) for text in role]
 
 
+def lines_of(task: Task[Any], examples: Sequence[Any]) -> list[str]:
+    """Give each text once as a line, its tokens between spaces; empty ones are left out."""
+    lines = (" ".join(" ".join(text).split()) for text in texts_of(task, examples))
+    return list(dict.fromkeys(filter(None, lines)))
+
+
 def layer_store(
     elmo: Elmo | None, settings: TaskSettings, *, device: torch.device, folder: Path | None = None
 ) -> LayerStore | None:

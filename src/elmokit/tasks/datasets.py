@@ -20,6 +20,8 @@ class DataSet:
     dev: str
     test: tuple[str, ...]
     """The first of them gives the figure of the table."""
+    text: tuple[str, ...] = ()
+    """What a biLM is tuned on where that is not the training data."""
     is_main: bool = True
     """Whether it stands in the paper's table of six tasks, or beside it."""
 
@@ -104,6 +106,7 @@ DATA_SETS = (
         train=("sst5/train.trees.txt.xz",),
         dev="sst5/dev.jsonl.xz",
         test=("sst5/test.jsonl.xz",),
+        text=("sst5/train.jsonl.xz",),
     ),
     DataSet(
         task="coref",

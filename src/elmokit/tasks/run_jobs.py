@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,20 +10,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from elmokit.errors import InputError
 from elmokit.files import read_json, replacing_file
+from elmokit.tasks.own_command import NoMemoryError, own_command
 from elmokit.tasks.run import RESULT_FILE
 from elmokit.tasks.study import Job
 from elmokit.tasks.table import figure
+from elmokit.tasks.tuning import tuned_bilm
 
 RECORDS_FILE = "runs.jsonl"
 CACHE_FOLDER = "layers"
-# As torch says it, of a GPU's memory and of the machine's.
-_NO_MEMORY = ("out of memory", "can't allocate memory")
-
-
-class _NoMemoryError(InputError):
-    """A run found too little memory beside the others."""
+# Between the begin of a run and its command the time may end; commands refuse to have none.
+SHORTEST_MINUTES = 1e-4
 
 
 def run_jobs(
@@ -52,7 +47,7 @@ def run_jobs(
         job for job in jobs if different[job.identity] is job and _record_of(job, known) is None
     ]
     say(f"{len(different)} runs, {len(different) - len(waiting)} of them done before")
-    queue, one_at_a_time = deque(waiting), Lock()
+    queue, one_at_a_time, one_tuning = deque(waiting), Lock(), Lock()
     side_by_side = min(at_once, len(waiting))
 
     def minutes_left() -> float:
@@ -60,16 +55,16 @@ def run_jobs(
 
     def run_queue() -> None:
         nonlocal side_by_side
-        while (left := minutes_left()) > 0:
+        while minutes_left() > 0:
             with one_at_a_time:
                 if not queue:
                     return
                 job = queue.popleft()
             try:
-                run(job, left)
+                run(job)
             except Exception as error:
                 with one_at_a_time:
-                    if isinstance(error, _NoMemoryError) and side_by_side > 1:
+                    if isinstance(error, NoMemoryError) and side_by_side > 1:
                         side_by_side -= 1
                         queue.appendleft(job)
                         say(f"{job.key}: out of memory; {side_by_side} go on side by side")
@@ -78,18 +73,15 @@ def run_jobs(
                 say(f"{job.key}: failed; nothing new is begun ({error!s:.300})")
                 raise
 
-    def run(job: Job, left: float) -> None:
+    def run(job: Job) -> None:
         place = folder / "runs" / job.folder
         started = time.monotonic()
-        outcome = _train(job, place, folder, data, vectors, device, left)
-        if outcome["ending"] != "finished":
-            say(
-                f"{job.key}: {outcome['ending']} at step {outcome['step']:,} of at most "
-                f"{outcome['steps']:,}; the next call goes on"
-            )
+        stopped = _train(job, place, folder, data, vectors, device, minutes_left, one_tuning)
+        if stopped:
+            say(f"{job.key}: {stopped}; the next call goes on")
             return
         record = {"key": job.key, "variant": job.variant, "data": job.data.name}
-        record |= read_json(place / RESULT_FILE)
+        record |= read_json(place / RESULT_FILE) | {"elmo": job.bilm}
         with one_at_a_time:
             known.append(record)
             _write_records(folder, known)
@@ -131,27 +123,32 @@ def _train(
     data: Path,
     vectors: Path | None,
     device: str,
-    minutes: float,
-) -> dict[str, Any]:
-    """Train in another process; give what it says of the run's end."""
+    minutes_left: Callable[[], float],
+    one_tuning: Lock,
+) -> str:
+    """Train in another process; give where it stopped, nothing if it came to its end."""
+    elmo = job.elmo
+    if job.is_tuned:
+        with one_tuning:  # the first of those that share a biLM makes it
+            minutes = max(minutes_left(), SHORTEST_MINUTES)
+            tuned = tuned_bilm(job, folder, data=data, device=device, minutes=minutes)
+        if tuned is None:
+            return "out of time while its biLM was tuned"
+        elmo = str(tuned)
     files = job.data.files(data)
-    command = [sys.executable, "-m", "elmokit.cli", "task", "train", job.data.task]
+    command = ["task", "train", job.data.task]
     command += [word for file in files.train for word in ("--train", str(file))]
     command += ["--dev", str(files.dev)]
     command += [word for file in files.test for word in ("--test", str(file))]
-    command += ["--elmo", job.elmo or "none", "--output", str(place), "--device", device]
-    command += ["--cache", str(folder / CACHE_FOLDER), "--share", str(job.share), "--json"]
+    command += ["--elmo", elmo or "none", "--output", str(place), "--device", device]
+    command += ["--cache", str(folder / CACHE_FOLDER), "--share", str(job.share)]
     command += [word for change in job.changes for word in ("--set", change)]
     command += ["--set", f"seed={job.seed}", "--keep", "1", "--save-every", "5000"]
     if vectors is not None:
         command += ["--vectors", str(vectors)]
-    if minutes < math.inf:
+    if (minutes := max(minutes_left(), SHORTEST_MINUTES)) < math.inf:
         command += ["--minutes", str(minutes)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        message = f"{job.key} failed: {finished.stderr.strip()[-600:]}"
-        if any(words in finished.stderr for words in _NO_MEMORY):
-            raise _NoMemoryError(message)
-        raise InputError(message)
-    outcome: dict[str, Any] = json.loads(finished.stdout)
-    return outcome
+    outcome = own_command(command, job.key)
+    if outcome["ending"] == "finished":
+        return ""
+    return f"{outcome['ending']} at step {outcome['step']:,} of at most {outcome['steps']:,}"

@@ -11,9 +11,9 @@ from elmokit.tasks.names import task_named
 from elmokit.tasks.run import lasting_name
 from elmokit.tasks.settings import TaskSettings
 
-Study = Literal["main", "layers", "samples"]
+Study = Literal["main", "layers", "samples", "tuned"]
 
-BASE, ELMO = "base", "elmo"
+BASE, ELMO, TUNED = "base", "elmo", "elmo, tuned"
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 # Of a smaller share a run makes as many steps as of this one, or it ends before it has learnt.
 FEWEST_STEPS_AT = 0.05
@@ -39,6 +39,8 @@ class Job:
     changes: tuple[str, ...]
     share: float
     seed: int
+    is_tuned: bool = False
+    """Whether the biLM is first trained on with the text of the data."""
 
     @property
     def key(self) -> str:
@@ -60,8 +62,13 @@ class Job:
     def identity(self) -> str:
         """What decides about the result; variants of several studies may be the same run."""
         settings = self.settings().to_dict()
-        elmo = lasting_name(self.elmo)
-        return json.dumps([self.data.task, self.data.name, self.share, elmo, settings])
+        return json.dumps([self.data.task, self.data.name, self.share, self.bilm, settings])
+
+    @property
+    def bilm(self) -> str:
+        """The biLM's name in records; a tuned one is the same wherever it was made."""
+        name = lasting_name(self.elmo)
+        return f"{name} tuned on {self.data.task}/{self.data.name}" if self.is_tuned else name
 
     def is_done_by(self, record: dict[str, Any]) -> bool:
         """Tell whether a record of an earlier run is what this job would give."""
@@ -90,6 +97,7 @@ def jobs_of(
                         changes=(*changes, *extra, *_more_epochs(one.task, changes, share)),
                         share=share,
                         seed=seed,
+                        is_tuned=variant == TUNED,
                     )
                 )
     return jobs
@@ -99,7 +107,8 @@ def _variants(study: Study) -> list[tuple[str, tuple[str, ...], float]]:
     if study == "layers":
         return [(name, extra, 1.0) for name, extra in LAYER_VARIANTS.items()]
     shares = (*SHARES, 1.0) if study == "samples" else (1.0,)
-    return [(variant, (), share) for share in shares for variant in (BASE, ELMO)]
+    variants = (BASE, ELMO, TUNED) if study == "tuned" else (BASE, ELMO)
+    return [(variant, (), share) for share in shares for variant in variants]
 
 
 def _more_epochs(task: str, changes: tuple[str, ...], share: float) -> tuple[str, ...]:

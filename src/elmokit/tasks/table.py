@@ -8,7 +8,7 @@ import numpy as np
 
 from elmokit.tasks.datasets import PAPER, DataSet
 from elmokit.tasks.plots import Curve, Panel
-from elmokit.tasks.study import BASE, ELMO, Study
+from elmokit.tasks.study import BASE, ELMO, TUNED, Study
 
 Record = dict[str, Any]
 
@@ -30,7 +30,9 @@ def relative_error_reduction(base: float, elmo: float) -> float | None:
     return 100 * (elmo - base) / (100 - base) if base < 100 else None
 
 
-def table(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, Any]]:
+def table(
+    data: Iterable[DataSet], records: Sequence[Record], *, elmo_variant: str = ELMO
+) -> list[dict[str, Any]]:
     """Give a row for each data set that has runs with and without ELMo on all of its data."""
     rows = []
     for one in data:
@@ -43,7 +45,7 @@ def table(data: Iterable[DataSet], records: Sequence[Record]) -> list[dict[str, 
                 and record["variant"] == variant
                 and record["share"] == 1.0
             ]
-            for variant in (BASE, ELMO)
+            for variant in (BASE, elmo_variant)
         }
         if not all(found.values()):
             continue
@@ -113,8 +115,8 @@ def study_report(
     study: Study, data: Sequence[DataSet], records: Sequence[Record]
 ) -> tuple[list[dict[str, Any]], str]:
     """Give the rows of a study and its table in Markdown."""
-    if study == "main":
-        rows = table(data, records)
+    if study in ("main", "tuned"):
+        rows = table(data, records, elmo_variant=TUNED if study == "tuned" else ELMO)
         return rows, markdown(rows) + "\n" + variant_markdown(variant_rows(data, records))
     rows = variant_rows(data, records)
     return rows, variant_markdown(rows)

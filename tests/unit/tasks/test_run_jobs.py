@@ -5,6 +5,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ def jobs(
     *, elmo: str = "tiny-untrained", seeds: int = 1, changes: Sequence[str] = TINY
 ) -> list[Job]:
     return jobs_of("main", [NER], elmo=elmo, seeds=seeds, changes=tuple(changes))
+
+
+def tuned_jobs(seeds: int = 1) -> list[Job]:
+    return jobs_of("tuned", [NER], elmo="tiny-untrained", seeds=seeds, changes=TINY)
 
 
 def layer_jobs() -> list[Job]:
@@ -71,13 +76,23 @@ def real_runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
-    """Nothing is trained: a run reaches 50 plus its seed, and 60 with ELMo."""
+    """Nothing is trained: a run reaches 50 plus its seed, and 60 with ELMo.
+
+    A biLM is tuned in a minute.
+    """
     commands: Runs = []
 
     def pretended(command: list[str], **_: Any) -> Any:
         commands.append(command)
         place = Path(option(command, "--output"))
+        if "text" in command:
+            place.write_text("Ada went to New Rome today\n", encoding="utf-8")
+            return subprocess.CompletedProcess(command, 0, stdout="{}\n", stderr="")
         place.mkdir(parents=True, exist_ok=True)
+        if "finetune" in command:
+            if "--minutes" not in command or float(option(command, "--minutes")) > 1:
+                (place / "model").mkdir()
+            return subprocess.CompletedProcess(command, 0, stdout="{}\n", stderr="")
         changes = [command[i + 1] for i, word in enumerate(command) if word == "--set"]
         (job,) = [
             job
@@ -85,6 +100,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
                 *jobs(seeds=9),
                 *jobs(seeds=9, changes=[*TINY, "epochs=5"]),
                 *layer_jobs(),
+                *tuned_jobs(seeds=3)[2::3],
             ]
             if job.folder == place.name
         ]
@@ -150,6 +166,45 @@ def test_one_run_serves_all_variants_that_are_the_same(
     figures = [r["figures"] for r in [*main, *found] if r["variant"] in same]
     assert len(figures) == 3
     assert len(read_records(tmp_path / "out")) == 6
+
+
+def test_a_bilm_is_tuned_once_for_all_seeds(tmp_path: Path, data: Path, runs: Runs) -> None:
+    out = tmp_path / "out"
+    found, _ = run_all(out, data, tuned_jobs(seeds=3), at_once=3)
+    (text,) = [command for command in runs if "text" in command]
+    (tuning,) = [command for command in runs if "finetune" in command]
+    assert text[3:7] == ["task", "text", "ner", str(data / "ner.jsonl")]
+    assert tuning[3:6] == ["finetune", "tiny-untrained", option(text, "--output")]
+    model = str(Path(option(tuning, "--output")) / "model")
+    assert [option(c, "--elmo") for c in runs if "train" in c].count(model) == 3
+    names = {(record["variant"], record["elmo"]) for record in found}
+    assert names == {
+        ("base", ""),
+        ("elmo", "tiny-untrained"),
+        ("elmo, tuned", "tiny-untrained tuned on ner/Made up"),
+    }
+    # On another machine the records are all that is needed.
+    (tmp_path / "other").mkdir()
+    (out / "runs.jsonl").rename(tmp_path / "other" / "runs.jsonl")
+    again, said = run_all(tmp_path / "other", data, tuned_jobs(seeds=3))
+    assert said == ["9 runs, 9 of them done before"]
+    assert again == found
+
+
+def test_a_tuning_that_runs_out_of_time_goes_on(tmp_path: Path, data: Path, runs: Runs) -> None:
+    (job,) = tuned_jobs()[2:]
+    none, said = run_all(tmp_path / "out", data, [job], minutes=0.5)
+    assert none == []
+    assert said[1] == f"{job.key}: out of time while its biLM was tuned; the next call goes on"
+    assert len(runs) == 2
+    (record,) = run_all(tmp_path / "out", data, [job])[0]
+    assert record["variant"] == "elmo, tuned"
+
+
+def test_what_a_bilm_is_tuned_on_may_be_other_text(tmp_path: Path, data: Path, runs: Runs) -> None:
+    other = replace(tuned_jobs()[2], data=replace(NER, text=("dev.jsonl",)))
+    run_all(tmp_path / "out", data, [other])
+    assert runs[0][5:7] == ["ner", str(data / "dev.jsonl")]
 
 
 def test_changed_settings_are_run_beside_the_old(tmp_path: Path, data: Path, runs: Runs) -> None:

@@ -85,6 +85,23 @@ def test_small_shares_make_as_many_steps_as_a_twentieth_does() -> None:
     assert endless.settings().recipe.patience is None
 
 
+def test_the_tuned_study_has_a_bilm_of_its_own_for_each_data_set() -> None:
+    jobs = jobs_of("tuned", [NER, SST], elmo="english-base", seeds=1)
+    assert [(job.data.task, job.variant, job.is_tuned) for job in jobs] == [
+        (task, variant, variant == "elmo, tuned")
+        for task in ("ner", "sst")
+        for variant in ("base", "elmo", "elmo, tuned")
+    ]
+    assert {job.settings() for job in jobs if job.data is NER} == {jobs[0].settings()}
+    assert [job.bilm for job in jobs[3:]] == ["", "english-base", "english-base tuned on sst/Trees"]
+    main = jobs_of("main", [NER], elmo="english-base", seeds=1)
+    assert jobs[:2] == main
+    tuned = jobs[2]
+    assert not tuned.is_done_by(record_of(main[1]))
+    assert tuned.is_done_by(record_of(main[1], elmo="english-base tuned on ner/Small set"))
+    assert tuned.folder != main[1].folder
+
+
 def test_names_are_unique() -> None:
     jobs = [
         job
