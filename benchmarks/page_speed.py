@@ -6,7 +6,7 @@ Starts `elmo serve` with the bundled model (or asks a server that runs), opens t
 chromium with an empty cache for each visit, and clicks on words. Times are the browser's own, in
 milliseconds: of a visit, from the start of the navigation until all words stand there, are
 coloured, have substitutes, have their surprise; of a click, until the colours are painted, and
-until the substitutes are there too. The issue wants a first view under 1000 and a click under 200.
+until the substitutes are there too. Wanted are a first view below 1000 and a click below 200.
 """
 
 import argparse
