@@ -22,7 +22,7 @@ def tuned_bilm(
     model = run / MODEL_FOLDER
     if model.is_dir():
         return model
-    text = run.with_suffix(".txt")
+    text = folder / TUNED_FOLDER / f"{name}.txt"
     text.parent.mkdir(parents=True, exist_ok=True)
     files = [str(data / file) for file in job.data.text or job.data.train]
     own_command(["task", "text", job.data.task, *files, "--output", str(text)], job.key)
