@@ -10,6 +10,7 @@ keeps the layers in files, as the runs of a table do; writing them is then in th
 """
 
 import argparse
+import shlex
 import statistics
 import sys
 import time
@@ -118,7 +119,7 @@ def main() -> None:
     device = own_device(arguments.device)
     facts = machine_facts() | {
         "torch": torch.__version__,
-        "command": " ".join(["python benchmarks/task_speed.py", *sys.argv[1:]]),
+        "command": f"python {shlex.join(Path(word).name for word in sys.argv)}",
     }
     if device.type == "cuda":
         facts["gpu"] = torch.cuda.get_device_name(device)
