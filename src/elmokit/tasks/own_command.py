@@ -1,6 +1,7 @@
 """Commands of `elmo` in processes of their own."""
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,15 +11,22 @@ from elmokit.errors import InputError
 
 # As torch says it, of a GPU's memory and of the machine's.
 _NO_MEMORY = ("out of memory", "can't allocate memory")
+# Time may end between the begin of a run and its command; commands refuse to have none.
+_SHORTEST_MINUTES = 1e-4
 
 
 class NoMemoryError(InputError):
     """A command found too little memory beside the others."""
 
 
-def own_command(words: Sequence[str], name: str) -> dict[str, Any]:
-    """Run ``elmo WORDS --json`` and give what it prints; ``name`` stands in its error."""
+def own_command(words: Sequence[str], name: str, *, minutes: float = math.inf) -> dict[str, Any]:
+    """Run ``elmo WORDS --json`` and give what it prints; ``name`` stands in its error.
+
+    With ``minutes`` the command is told to stop after so long.
+    """
     command = [sys.executable, "-m", "elmokit.cli", *words, "--json"]
+    if minutes < math.inf:
+        command += ["--minutes", str(max(minutes, _SHORTEST_MINUTES))]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
         message = f"{name} failed: {finished.stderr.strip()[-600:]}"

@@ -19,8 +19,6 @@ from elmokit.tasks.tuning import tuned_bilm
 
 RECORDS_FILE = "runs.jsonl"
 CACHE_FOLDER = "layers"
-# Between the begin of a run and its command the time may end; commands refuse to have none.
-SHORTEST_MINUTES = 1e-4
 
 
 def run_jobs(
@@ -130,8 +128,7 @@ def _train(
     elmo = job.elmo
     if job.is_tuned:
         with one_tuning:  # the first of those that share a biLM makes it
-            minutes = max(minutes_left(), SHORTEST_MINUTES)
-            tuned = tuned_bilm(job, folder, data=data, device=device, minutes=minutes)
+            tuned = tuned_bilm(job, folder, data=data, device=device, minutes=minutes_left())
         if tuned is None:
             return "out of time while its biLM was tuned"
         elmo = str(tuned)
@@ -146,9 +143,7 @@ def _train(
     command += ["--set", f"seed={job.seed}", "--keep", "1", "--save-every", "5000"]
     if vectors is not None:
         command += ["--vectors", str(vectors)]
-    if (minutes := max(minutes_left(), SHORTEST_MINUTES)) < math.inf:
-        command += ["--minutes", str(minutes)]
-    outcome = own_command(command, job.key)
+    outcome = own_command(command, job.key, minutes=minutes_left())
     if outcome["ending"] == "finished":
         return ""
     return f"{outcome['ending']} at step {outcome['step']:,} of at most {outcome['steps']:,}"

@@ -39,8 +39,6 @@ class Job:
     changes: tuple[str, ...]
     share: float
     seed: int
-    is_tuned: bool = False
-    """Whether the biLM is first trained on with the text of the data."""
 
     @property
     def key(self) -> str:
@@ -55,8 +53,17 @@ class Job:
     @property
     def folder(self) -> str:
         """The name of a folder that no job with other settings or another biLM has."""
-        name = self.key.replace("/", "_").replace(" ", "-")
-        return f"{name}-{hashlib.sha256(self.identity.encode()).hexdigest()[:8]}"
+        return _folder(self.key, self.identity)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the biLM is first trained on with the text of the data."""
+        return self.variant == TUNED
+
+    @property
+    def tuned_folder(self) -> str:
+        """The name of a folder for that biLM; one with another beginning has another."""
+        return _folder(f"{self.data.task}/{self.data.name}", self.bilm)
 
     @property
     def identity(self) -> str:
@@ -97,7 +104,6 @@ def jobs_of(
                         changes=(*changes, *extra, *_more_epochs(one.task, changes, share)),
                         share=share,
                         seed=seed,
-                        is_tuned=variant == TUNED,
                     )
                 )
     return jobs
@@ -109,6 +115,12 @@ def _variants(study: Study) -> list[tuple[str, tuple[str, ...], float]]:
     shares = (*SHARES, 1.0) if study == "samples" else (1.0,)
     variants = (BASE, ELMO, TUNED) if study == "tuned" else (BASE, ELMO)
     return [(variant, (), share) for share in shares for variant in variants]
+
+
+def _folder(name: str, identity: str) -> str:
+    """Give a name that can be read, and that nothing of another identity has."""
+    readable = name.replace("/", "_").replace(" ", "-")
+    return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
 
 
 def _more_epochs(task: str, changes: tuple[str, ...], share: float) -> tuple[str, ...]:

@@ -1,33 +1,27 @@
 """A biLM trained on with the text of a task before the task is (section 3.4 of the paper)."""
 
-import math
 from pathlib import Path
 
+from elmokit.lm.pretrain import MODEL_FOLDER
 from elmokit.tasks.own_command import own_command
-from elmokit.tasks.run import MODEL_FOLDER
 from elmokit.tasks.study import Job
 
 TUNED_FOLDER = "tuned"
 
 
-def tuned_bilm(
-    job: Job, folder: Path, *, data: Path, device: str, minutes: float = math.inf
-) -> Path | None:
+def tuned_bilm(job: Job, folder: Path, *, data: Path, device: str, minutes: float) -> Path | None:
     """Give the biLM of a job, tuned on its text in ``folder/tuned``; None: it ran out of time.
 
     No label is seen, and no text of the dev and test data. What is there is not made again.
     """
-    name = f"{job.data.task}_{job.data.name}".replace(" ", "-")
-    run = folder / TUNED_FOLDER / name
+    run = folder / TUNED_FOLDER / job.tuned_folder
     model = run / MODEL_FOLDER
     if model.is_dir():
         return model
-    text = folder / TUNED_FOLDER / f"{name}.txt"
+    text = folder / TUNED_FOLDER / f"{job.tuned_folder}.txt"
     text.parent.mkdir(parents=True, exist_ok=True)
     files = [str(data / file) for file in job.data.text or job.data.train]
     own_command(["task", "text", job.data.task, *files, "--output", str(text)], job.key)
     words = ["finetune", str(job.elmo), str(text), "--output", str(run), "--device", device]
-    if minutes < math.inf:
-        words += ["--minutes", str(minutes)]
-    own_command(words, f"{job.key}: fine-tuning")
+    own_command(words, f"{job.key}: fine-tuning", minutes=minutes)
     return model if model.is_dir() else None

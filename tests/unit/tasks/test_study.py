@@ -100,6 +100,9 @@ def test_the_tuned_study_has_a_bilm_of_its_own_for_each_data_set() -> None:
     assert not tuned.is_done_by(record_of(main[1]))
     assert tuned.is_done_by(record_of(main[1], elmo="english-base tuned on ner/Small set"))
     assert tuned.folder != main[1].folder
+    # Of another biLM another one is made.
+    other = jobs_of("tuned", [NER], elmo="tiny-untrained", seeds=2)
+    assert other[2].tuned_folder == other[5].tuned_folder != tuned.tuned_folder
 
 
 def test_names_are_unique() -> None:
