@@ -20,6 +20,8 @@ class DataSet:
     dev: str
     test: tuple[str, ...]
     """The first of them gives the figure of the table."""
+    base_changes: tuple[str, ...] = ()
+    """Settings that do better than the task's defaults on its dev data without a biLM."""
     text: tuple[str, ...] = ()
     """What a biLM is tuned on where that is not the training data."""
     is_main: bool = True
@@ -99,6 +101,7 @@ DATA_SETS = (
         train=("ner/conll2003.train.txt.xz",),
         dev="ner/conll2003.dev.txt.xz",
         test=("ner/conll2003.test.txt.xz",),
+        base_changes=("model.dropout=0.4", "min_count=20", "word_dropout=0.1"),
     ),
     DataSet(
         task="sst",

@@ -96,12 +96,14 @@ def jobs_of(
     for seed in range(seeds):
         for one in data:
             for variant, extra, share in _variants(study):
+                own = one.base_changes if variant == BASE else ()
+                wanted = (*own, *changes, *extra)  # of two for one setting the later one holds
                 jobs.append(
                     Job(
                         data=one,
                         variant=variant,
                         elmo=None if variant == BASE else elmo,
-                        changes=(*changes, *extra, *_more_epochs(one.task, changes, share)),
+                        changes=(*wanted, *_more_epochs(one.task, wanted, share)),
                         share=share,
                         seed=seed,
                     )

@@ -33,7 +33,10 @@ def relative_error_reduction(base: float, elmo: float) -> float | None:
 def table(
     data: Iterable[DataSet], records: Sequence[Record], *, elmo_variant: str = ELMO
 ) -> list[dict[str, Any]]:
-    """Give a row for each data set that has runs with and without ELMo on all of its data."""
+    """Give a row for each data set that has runs with and without ELMo on all of its data.
+
+    Beside data sets that are not the paper's, or do not stand for them, its figures are None.
+    """
     rows = []
     for one in data:
         found = {
@@ -50,7 +53,7 @@ def table(
         if not all(found.values()):
             continue
         (base, base_deviation), (elmo, elmo_deviation) = map(summary, found.values())
-        paper = PAPER[one.task]
+        paper = PAPER[one.task] if one.is_main else None
         metric = next(r["metric"] for r in records if r["task"] == one.task)
         rows.append(
             {
@@ -63,9 +66,9 @@ def table(
                 "elmo_std": elmo_deviation,
                 "seeds": min(map(len, found.values())),
                 "relative_error_reduction": relative_error_reduction(base, elmo),
-                "paper_relative_error_reduction": paper.relative,
-                "paper_base": paper.base,
-                "paper_elmo": paper.elmo,
+                "paper_relative_error_reduction": paper and paper.relative,
+                "paper_base": paper and paper.base,
+                "paper_elmo": paper and paper.elmo,
             }
         )
     return rows
@@ -161,17 +164,20 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
         "| --- |" + " --- |" * 9,
     ]
     for row in rows:
-        relative = row["relative_error_reduction"]
         lines.append(
             f"| {row['task']} | {row['data']} | {row['metric']} "
             f"| {row['base_mean']:.2f} ± {row['base_std']:.2f} "
             f"| {row['elmo_mean']:.2f} ± {row['elmo_std']:.2f} "
             f"| {row['elmo_mean'] - row['base_mean']:+.2f} "
-            f"| {'' if relative is None else f'{relative:.1f}%'} "
-            f"| {row['paper_base']:.1f} | {row['paper_elmo']:.1f} "
-            f"| {row['paper_relative_error_reduction']:.1f}% |"
+            f"| {_shown(row['relative_error_reduction'], '%')} "
+            f"| {_shown(row['paper_base'])} | {_shown(row['paper_elmo'])} "
+            f"| {_shown(row['paper_relative_error_reduction'], '%')} |"
         )
     if rows:
         seeds = sorted({row["seeds"] for row in rows})
         lines += ["", f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds."]
     return "\n".join(lines) + "\n"
+
+
+def _shown(value: float | None, unit: str = "") -> str:
+    return "" if value is None else f"{value:.1f}{unit}"

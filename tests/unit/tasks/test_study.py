@@ -1,6 +1,7 @@
 """Which runs a study has, and which records count as done."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,22 @@ def test_variants_of_a_seed_differ_by_the_bilm_alone() -> None:
     assert base.settings() == elmo.settings()
     assert base.settings().recipe.epochs == 3
     assert base.settings().recipe.seed == 0
+
+
+def test_a_base_model_may_have_better_settings_of_its_own() -> None:
+    own = replace(NER, base_changes=("model.dropout=0.4", "min_count=20", "epochs=50"))
+    base, elmo = jobs_of("main", [own], elmo="english-base", seeds=1)
+    assert elmo.settings() == jobs_of("main", [NER], elmo="english-base", seeds=1)[1].settings()
+    assert base.settings().inputs.min_count == 20
+    assert base.settings().recipe.epochs == 50
+    # What is asked for holds above it, and small shares are longer by as much.
+    asked = jobs_of("main", [own], elmo="english-base", seeds=1, changes=("min_count=3",))
+    assert {job.settings().inputs.min_count for job in asked} == {3}
+    least = jobs_of("samples", [own], elmo="english-base", seeds=1)[0]
+    assert (least.variant, least.share) == ("base", 0.01)
+    assert least.settings().recipe.epochs == 250
+    layers = jobs_of("layers", [own], elmo="english-base", seeds=1)
+    assert {job.settings().recipe.epochs for job in layers} == {25}
 
 
 def test_the_study_of_layers_has_elmo_everywhere() -> None:

@@ -154,6 +154,15 @@ def test_data_sets_of_one_task_are_kept_apart() -> None:
     assert [(row["data"], row["base_mean"]) for row in rows] == [("Other", 10.0), ("Small", 80.0)]
 
 
+def test_the_paper_s_figures_stand_beside_its_own_data_alone() -> None:
+    other = DataSet(task="ner", name="Other", train=("o",), dev="o", test=("o.txt",), is_main=False)
+    rows = table([other], [record(other, "base", 10.0), record(other, "elmo", 20.0)])
+    (row,) = rows
+    assert row["paper_relative_error_reduction"] is None
+    assert (row["paper_base"], row["paper_elmo"]) == (None, None)
+    assert markdown(rows).splitlines()[2].endswith("| +10.00 | 11.1% |  |  |  |")
+
+
 def test_the_main_table_in_markdown() -> None:
     rows, report = study_report("main", [NER, SST], RECORDS)
     assert [row["task"] for row in rows] == ["ner"]
