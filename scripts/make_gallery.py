@@ -146,7 +146,7 @@ elmo compare --pos-train en_ewt.train.conllu --pos-test en_ewt.test.conllu \\
         name="layers",
         title="How tasks weigh the layers",
         text="The mix weights that task models have learnt, after the softmax (the paper's "
-        "figure 2), means over three seeds. Any folders of `elmo task train` will do.",
+        "figure 2), means over three seeds or five. Any folders of `elmo task train` will do.",
         language="shell",
         code="elmo layers benchmarks/results/task_runs.jsonl -o layers.svg",
         needs="task_runs.jsonl",
