@@ -35,7 +35,7 @@ class Predictor:
 
         A text that asks for several answers, as one with several predicates does, gets a list.
         """
-        if isinstance(inputs, str | Mapping):
+        if isinstance(inputs, str | Mapping) or not isinstance(inputs, Iterable):
             raise InputError(f"inputs: expected a list of inputs, found one alone: {inputs!r:.80}")
         labels = self.trained.labels
         parsed = [self.task.parse(one, self._tokenise, labels) for one in inputs]

@@ -10,12 +10,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from elmokit.errors import FormatError
 from elmokit.files import read_json, replacing_file
 from elmokit.tasks.own_command import NoMemoryError, own_command
 from elmokit.tasks.run import RESULT_FILE
 from elmokit.tasks.study import Job
 from elmokit.tasks.table import figure
 from elmokit.tasks.tuning import tuned_bilm
+from elmokit.text.records import split_choice
 
 RECORDS_FILE = "runs.jsonl"
 CACHE_FOLDER = "layers"
@@ -44,6 +46,8 @@ def run_jobs(
     waiting = [
         job for job in jobs if different[job.identity] is job and _record_of(job, known) is None
     ]
+    if minutes is None or minutes > 0:
+        _look_for_files(waiting, data)
     say(f"{len(different)} runs, {len(different) - len(waiting)} of them done before")
     queue, one_at_a_time, one_tuning = deque(waiting), Lock(), Lock()
     side_by_side = min(at_once, len(waiting))
@@ -112,6 +116,19 @@ def _record_of(job: Job, records: Sequence[dict[str, Any]]) -> dict[str, Any] | 
     """Find the record of a job; it may have been made under another name."""
     found = next((record for record in reversed(records) if job.is_done_by(record)), None)
     return None if found is None else found | {"key": job.key, "variant": job.variant}
+
+
+def _look_for_files(jobs: Sequence[Job], folder: Path) -> None:
+    """Say before the first run what the last one would lack."""
+    for data in dict.fromkeys(job.data for job in jobs):
+        files = data.files(folder)
+        for file in (*files.train, files.dev, *files.test):
+            if not split_choice(file)[0].exists():
+                raise FormatError(
+                    file,
+                    f"is not there, and {data.task}/{data.name} needs it",
+                    hint="choose those that are there by --task",
+                )
 
 
 def _train(

@@ -160,7 +160,7 @@ def _home(parts: dict[str, dict[str, Any]], key: str) -> tuple[dict[str, Any], s
     places = [f"{part}.{name}" for part, fields in parts.items() for name in fields]
     fitting = [place for place in places if key in (place, place.partition(".")[2])]
     if not fitting:
-        names = sorted(place.partition(".")[2] for place in places)
+        names = sorted({place.partition(".")[2] for place in places})
         raise InputError(f"set: unknown key {key!r}; known keys are {', '.join(names)}")
     if len(fitting) > 1:
         raise InputError(f"set: {key!r} is ambiguous; write {' or '.join(fitting)}")

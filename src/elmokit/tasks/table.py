@@ -175,7 +175,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
         )
     if rows:
         seeds = sorted({row["seeds"] for row in rows})
-        lines += ["", f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds."]
+        lines += ["", f"Mean ± standard deviation over {' or '.join(map(str, seeds))} seeds."]
     return "\n".join(lines) + "\n"
 
 

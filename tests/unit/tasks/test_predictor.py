@@ -28,7 +28,7 @@ def srl(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return trained("srl", tmp_path_factory.mktemp("srl"))
 
 
-@pytest.mark.parametrize("alone", ["Ada went home", {"tokens": ["Ada"]}])
+@pytest.mark.parametrize("alone", ["Ada went home", {"tokens": ["Ada"]}, 3, None])
 def test_one_input_alone_is_refused(ner: Predictor, alone: Any) -> None:
     with pytest.raises(InputError, match="inputs: expected a list of inputs, found one alone: "):
         ner.predict(alone)

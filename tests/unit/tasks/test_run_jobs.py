@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from elmokit.errors import InputError
+from elmokit.errors import FormatError, InputError
 from elmokit.tasks.datasets import DataSet
 from elmokit.tasks.run_jobs import read_records, run_jobs
 from elmokit.tasks.study import Job, jobs_of
@@ -305,6 +305,21 @@ def test_real_runs_stop_and_go_on(tmp_path: Path, data: Path, real_runs: Runs) -
 
     assert run_all(tmp_path / "out", data, jobs())[0] == records
     assert len(real_runs) == 3
+
+
+def test_a_file_that_is_not_there_is_named_before_anything_is_begun(
+    tmp_path: Path, data: Path, runs: Runs
+) -> None:
+    split = replace(NER, train=("ner.jsonl#train",), dev="ner.jsonl#dev")
+    run_all(tmp_path / "out", data, [replace(job, data=split) for job in jobs()])
+    assert len(runs) == 2, "the names of splits are no part of a file's"
+
+    (data / "test.jsonl").unlink()
+    with pytest.raises(FormatError, match=r"test\.jsonl: is not there, and ner/Made up needs it"):
+        run_all(tmp_path / "out", data, jobs(seeds=2))
+    assert len(runs) == 2
+    # What is done already can be shown without the data.
+    assert len(run_all(tmp_path / "out", data, jobs(seeds=2), minutes=0)[0]) == 2
 
 
 def test_a_failing_run_is_named_with_its_message(

@@ -54,7 +54,7 @@ def test_a_value_may_hold_an_equals_sign() -> None:
     ("change", "message"),
     [
         ("epochs", "set: expected key=value, found 'epochs'"),
-        ("epoch=3", "set: unknown key 'epoch'; known keys are .*epochs"),
+        ("epoch=3", "set: unknown key 'epoch'; known keys are .*decay, dropout, elmo_at, .*epochs"),
         ("model.epochs=3", "set: unknown key 'model.epochs'"),
         ("=3", "set: unknown key ''"),
         ("dropout=0.1", "'dropout' is ambiguous; write inputs.dropout or model.dropout"),

@@ -185,6 +185,11 @@ def test_markdown_where_the_base_made_no_error() -> None:
     assert "| 100.00 ± 0.00 | 100.00 ± 0.00 | +0.00 |  | 90.2 |" in report
 
 
+def test_numbers_of_seeds_that_differ_are_all_named() -> None:
+    rows, _ = study_report("main", [NER], RECORDS)
+    assert "over 3 or 5 seeds." in markdown([{**rows[0], "seeds": 5}, *rows])
+
+
 def test_markdown_without_rows_has_no_seeds() -> None:
     assert markdown([]).count("\n") == 2
     assert "seeds" not in markdown([])
