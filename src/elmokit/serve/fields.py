@@ -58,8 +58,10 @@ def text_inputs(value: Any, limits: Limits, *, lists: bool) -> list[str] | list[
     if isinstance(value, str):
         check_characters([value], limits)
         return [value]
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list):
         raise wrong_field("input", kinds)
+    if not value:
+        raise wrong_field("input", "at least one sentence in the list")
     if len(value) > limits.inputs:
         raise wrong_field("input", f"at most {limits.inputs} sentences", code="too_many_inputs")
     if all(isinstance(one, str) for one in value):

@@ -55,7 +55,7 @@ def test_sentences_come_in_three_shapes(value: Any, expected: Any) -> None:
         (None, "a string or a list of strings"),
         (5, "a string or a list of strings"),
         ({}, "a string or a list of strings"),
-        ([], "a string or a list of strings"),
+        ([], "at least one sentence in the list"),
         ([SECRET, ["a"]], "a string or a list of strings"),
         ([None], "a string or a list of strings"),
         ([1, 2], "token ids"),
