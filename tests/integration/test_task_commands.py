@@ -481,9 +481,20 @@ def test_the_study_of_layers(shell: Shell, data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small_set")
 def test_a_failing_run_ends_the_table_with_its_name(shell: Shell, tmp_path: Path) -> None:
-    code, out, err = shell(*table(tmp_path / "nowhere" / "ner.jsonl", tmp_path / "out"), "--json")
+    damaged = tmp_path / "damaged" / "ner.jsonl"
+    damaged.parent.mkdir()
+    damaged.write_text("{}\n", encoding="utf-8")
+    code, out, err = shell(*table(damaged, tmp_path / "out"), "--json")
     assert (code, out) == (2, "")
-    assert_one_line(err, "ner/Small/base/1/0 failed: ", tmp_path / "nowhere" / "ner.jsonl")
+    assert_one_line(err, "ner/Small/base/1/0 failed: ", damaged)
+
+
+@pytest.mark.usefixtures("small_set")
+def test_a_table_without_its_data_begins_nothing(shell: Shell, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere" / "ner.jsonl"
+    code, out, err = shell(*table(missing, tmp_path / "out"))
+    assert (code, out) == (2, "")
+    assert_one_line(err, f"{missing}: is not there, and ner/Small needs it", "--task")
 
 
 @pytest.mark.parametrize(

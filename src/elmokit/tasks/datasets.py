@@ -27,6 +27,11 @@ class DataSet:
     is_main: bool = True
     """Whether it stands in the paper's table of six tasks, or beside it."""
 
+    @property
+    def test_names(self) -> list[str]:
+        """The tests as records of runs name them."""
+        return [name.rpartition("/")[2] for name in self.test]
+
     def files(self, folder: Path) -> TaskFiles:
         """Give the files in a folder."""
         return TaskFiles(

@@ -14,8 +14,8 @@ from elmokit.errors import FormatError
 from elmokit.files import read_json, replacing_file
 from elmokit.tasks.own_command import NoMemoryError, own_command
 from elmokit.tasks.run import RESULT_FILE
+from elmokit.tasks.run_records import figure
 from elmokit.tasks.study import Job
-from elmokit.tasks.table import figure
 from elmokit.tasks.tuning import tuned_bilm
 from elmokit.text.records import split_choice
 

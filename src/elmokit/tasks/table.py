@@ -7,22 +7,10 @@ from typing import Any
 import numpy as np
 
 from elmokit.tasks.datasets import PAPER, DataSet
+from elmokit.tasks.figure_table import figure_markdown, figure_rows
 from elmokit.tasks.plots import Curve, Panel
+from elmokit.tasks.run_records import Record, figure, summary, whole_runs
 from elmokit.tasks.study import BASE, ELMO, TUNED, Study
-
-Record = dict[str, Any]
-
-
-def figure(record: Record, data: DataSet) -> float:
-    """Give the figure of a run that the table shows: the deciding metric on the first test."""
-    name = data.test[0].rpartition("/")[2]
-    value: float = record["figures"][name][record["metric"]]
-    return value
-
-
-def summary(values: Sequence[float]) -> tuple[float, float]:
-    """Give mean and standard deviation over seeds; 0 where there is one alone."""
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def relative_error_reduction(base: float, elmo: float) -> float | None:
@@ -40,14 +28,7 @@ def table(
     rows = []
     for one in data:
         found = {
-            variant: [
-                figure(record, one)
-                for record in records
-                if record["task"] == one.task
-                and record["data"] == one.name
-                and record["variant"] == variant
-                and record["share"] == 1.0
-            ]
+            variant: [figure(record, one) for record in whole_runs(one, variant, records)]
             for variant in (BASE, elmo_variant)
         }
         if not all(found.values()):
@@ -119,8 +100,12 @@ def study_report(
 ) -> tuple[list[dict[str, Any]], str]:
     """Give the rows of a study and its table in Markdown."""
     if study in ("main", "tuned"):
-        rows = table(data, records, elmo_variant=TUNED if study == "tuned" else ELMO)
-        return rows, markdown(rows) + "\n" + variant_markdown(variant_rows(data, records))
+        variant = TUNED if study == "tuned" else ELMO
+        rows = table(data, records, elmo_variant=variant)
+        parts = [markdown(rows), variant_markdown(variant_rows(data, records))]
+        if figures := figure_rows(data, records, elmo_variant=variant):
+            parts += ["All figures, on further tests too:\n", figure_markdown(figures)]
+        return rows, "\n".join(parts)
     rows = variant_rows(data, records)
     return rows, variant_markdown(rows)
 

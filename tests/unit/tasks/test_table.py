@@ -8,13 +8,12 @@ import pytest
 
 from elmokit.tasks.datasets import PAPER, DataSet, data_sets
 from elmokit.tasks.names import TASK_NAMES
+from elmokit.tasks.run_records import figure, summary
 from elmokit.tasks.table import (
-    figure,
     markdown,
     relative_error_reduction,
     sample_panels,
     study_report,
-    summary,
     table,
     variant_rows,
 )
@@ -174,7 +173,7 @@ def test_the_main_table_in_markdown() -> None:
     assert lines[4] == "Mean ± standard deviation over 3 seeds."
     # All rows of a table are as wide as its head.
     widths = [line.count("|") for line in lines if line.startswith("|")]
-    assert widths == [11, 11, 11, 9, 9, 9, 9]
+    assert widths == [11, 11, 11, 9, 9, 9, 9, 7, 7, 7, 7]
     assert "| ner | Small | base | 100% | f1 | 80.00 ± 4.00 | 3 |  |" in lines
 
 
