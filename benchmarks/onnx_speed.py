@@ -4,8 +4,9 @@
 
 Batches of 1, 8 and 32 sentences of real text, one after another. In every round each contender
 does each batch once, in turn: elmokit with words that it meets for the first time, elmokit with
-words that it knows, onnxruntime (which knows none). Printed are medians of the rounds in tokens a
-second, and their ratios. Ids are made outside of the time. Sentences of a batch differ in length as
+words that it knows, the same in its faster precisions, onnxruntime (which knows none, and computes
+in float32). Printed are medians of the rounds in tokens a second, and their ratios to elmokit in
+float32. Ids are made outside of the time. Sentences of a batch differ in length as
 they do in the text, unless `--length` cuts the running text into equal pieces.
 """
 
@@ -30,6 +31,7 @@ from embed.sentences import TextChoice, read_sentences
 BATCHES = (1, 8, 32)
 # Threads of a contender spin for a while after its turn, and would take the cores of the next.
 PAUSE_SECONDS = 0.03
+NARROW = ("bfloat16", "int8")
 Batch = list[list[str]]
 
 
@@ -43,6 +45,7 @@ def main() -> None:
         f"{arguments.threads} threads, {arguments.rounds} rounds"
     )
     elmo = elmokit.load(arguments.model, device="cpu")
+    narrow = {dtype: elmokit.load(arguments.model, device="cpu", dtype=dtype) for dtype in NARROW}
     print(f"{elmo}\n")
     choice = TextChoice(file=arguments.text, count=arguments.sentences, length=arguments.length)
     sentences = read_sentences(choice)
@@ -55,15 +58,17 @@ def main() -> None:
             str(file), options, providers=["CPUExecutionProvider"]
         )
     print("| sentences in a batch | tokens | elmokit, new words | elmokit, known words | ", end="")
+    print("".join(f"elmokit {dtype}, known words | " for dtype in NARROW), end="")
     print("onnxruntime | / new words | / known words | largest difference |")
-    print("|" + " --- |" * 8)
+    print("|" + " --- |" * (8 + len(NARROW)))
     for size in BATCHES:
         batches = [list(sentences[i : i + size]) for i in range(0, len(sentences), size)]
-        compare(elmo, session, batches, size, arguments.rounds)
+        compare(elmo, narrow, session, batches, size, arguments.rounds)
 
 
 def compare(
     elmo: elmokit.Elmo,
+    narrow: dict[str, elmokit.Elmo],
     session: onnxruntime.InferenceSession,
     batches: list[Batch],
     size: int,
@@ -76,21 +81,26 @@ def compare(
         (found,) = session.run(None, feed)
         for row, expected in enumerate(elmo.embed(batch)):
             gap = max(gap, float(np.abs(found[row, : len(expected)] - expected).max(initial=0)))
-    times: dict[str, list[float]] = {"new": [], "known": [], "onnx": []}
+        for other in narrow.values():
+            other.embed(batch)
+    times: dict[str, list[float]] = {name: [] for name in ("new", "known", *narrow, "onnx")}
     for _ in range(rounds):
         passed = dict.fromkeys(times, 0.0)
         for batch, feed in zip(batches, inputs, strict=True):
             elmo.embedder.word_vectors.clear()
             passed["new"] += seconds(lambda batch=batch: elmo.embed(batch))  # type: ignore[misc]
             passed["known"] += seconds(lambda batch=batch: elmo.embed(batch))  # type: ignore[misc]
+            for dtype, other in narrow.items():
+                passed[dtype] += seconds(lambda batch=batch, other=other: other.embed(batch))  # type: ignore[misc]
             passed["onnx"] += seconds(lambda feed=feed: session.run(None, feed))  # type: ignore[misc]
         for name, taken in passed.items():
             times[name].append(taken)
     rates = {name: tokens / statistics.median(taken) for name, taken in times.items()}
     print(
-        f"| {size} | {tokens:,} | {rates['new']:,.0f} | {rates['known']:,.0f} | "
-        f"{rates['onnx']:,.0f} | {rates['onnx'] / rates['new']:.2f} | "
-        f"{rates['onnx'] / rates['known']:.2f} | {gap:.1e} |",
+        f"| {size} | {tokens:,} | "
+        + "".join(f"{rate:,.0f} | " for rate in rates.values())
+        + f"{rates['onnx'] / rates['new']:.2f} | {rates['onnx'] / rates['known']:.2f} | "
+        f"{gap:.1e} |",
         flush=True,
     )
 
