@@ -1,9 +1,14 @@
-"""Tokens a second through the server, beside `Elmo.embed` in this process, in turns."""
+"""Tokens a second through the server, beside `Elmo.embed` in this process, in turns.
+
+`Elmo.embed` gets all sentences at once, and again in calls as small as the server's batches were:
+what is lost between these two is the batches' size, and the rest is the server's.
+"""
 
 import statistics
 import time
 from pathlib import Path
 
+from elmokit.serve.limits import MARKS
 from integration.serve_load.load import run_load
 from integration.serve_load.load_plan import Plan
 from integration.serve_load.requests_file import read_requests, write_requests
@@ -38,23 +43,29 @@ def throughput(context: Context) -> Part:
         for number, (way, (together, _, every)) in enumerate(WAYS.items())
     }
     rates: dict[str, list[float]] = {way: [] for way in WAYS}
+    in_calls: dict[str, list[float]] = {way: [] for way in WAYS}
     batches: dict[str, tuple[float, float]] = {}
     library: list[float] = []
     with context.server() as server:
         for _ in range(2):  # words that are new come first
-            _library_rate(context, texts, tokens)
+            _library_rate(context, [texts], tokens)
             _server_rate(server, files, next(iter(WAYS)), tokens)
         for _ in range(context.number(5, 2)):
-            library.append(_library_rate(context, texts, tokens))
+            library.append(_library_rate(context, [texts], tokens))
             for way in WAYS:
                 before = server.metrics()
                 rates[way].append(_server_rate(server, files, way, tokens))
                 batches[way] = _batches(before, server.metrics(), tokens / rates[way][-1])
+                calls = _calls(texts, batches[way][0])
+                in_calls[way].append(_library_rate(context, calls, tokens))
     ours = statistics.median(library)
-    shares = {
-        way: statistics.median(rate / alone for rate, alone in zip(found, library, strict=True))
-        for way, found in rates.items()
-    }
+    shares, call_shares = (
+        {
+            way: statistics.median(rate / alone for rate, alone in zip(found, library, strict=True))
+            for way, found in kind.items()
+        }
+        for kind in (rates, in_calls)
+    )
     best = max(shares, key=lambda way: shares[way])
     part.add(
         "throughput beside Elmo.embed, CPU",
@@ -67,7 +78,8 @@ def throughput(context: Context) -> Part:
         size, busy = batches[way]
         part.remark(
             f"{way}: {statistics.median(found):,.0f} tokens/s, {shares[way]:.1%}; in the last "
-            f"round {size:,.0f} tokens a batch (marks included), computing {busy:.0%} of the time"
+            f"round {size:,.0f} tokens a batch (marks included), computing {busy:.0%} of the time; "
+            f"Elmo.embed in calls of as many: {call_shares[way]:.1%}"
         )
     return part
 
@@ -87,9 +99,23 @@ def _batches(
     return tokens / count, took / seconds
 
 
-def _library_rate(context: Context, texts: list[list[str]], tokens: int) -> float:
+def _calls(texts: list[list[str]], size: float) -> list[list[list[str]]]:
+    """Cut sentences into calls of about ``size`` tokens, marks included."""
+    calls: list[list[list[str]]] = [[]]
+    filled = 0
+    for words in texts:
+        if filled >= size:
+            calls.append([])
+            filled = 0
+        calls[-1].append(words)
+        filled += len(words) + MARKS
+    return calls
+
+
+def _library_rate(context: Context, calls: list[list[list[str]]], tokens: int) -> float:
     since = time.perf_counter()
-    context.elmo.embed(texts)
+    for texts in calls:
+        context.elmo.embed(texts)
     return tokens / (time.perf_counter() - since)
 
 
