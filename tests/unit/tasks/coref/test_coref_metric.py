@@ -1,4 +1,4 @@
-"""The coreference measures against worked cases, a slow reference, and properties.
+"""The coreference measures against worked cases, a slow reference, scorch, and properties.
 
 The cases of `CASES` and their expected recall and precision are those of the test suite of the
 CoNLL reference scorer (A: its authors'; D, E: Bagga & Baldwin 1998; F to L: Vilain et al. 1995).
@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from scorch.scores import b_cubed, ceaf_e, muc
 
 from elmokit.errors import MissingExtraError
 from elmokit.tasks.coref.metric import coref_scores
@@ -118,6 +119,25 @@ def test_random_clusterings_score_as_the_reference_does() -> None:
 
         for name, value in _reference_scores(gold, found).items():
             assert scores[name] == pytest.approx(value), (name, gold, found)
+
+
+def test_random_clusterings_score_as_scorch_does() -> None:
+    source = random.Random(2)
+    measures = {"muc": muc, "b3": b_cubed, "ceaf": ceaf_e}
+    compared = 0
+    for _ in range(100):
+        gold, found = _random_clusters(source), _random_clusters(source)
+        if not set(itertools.chain(*gold)) & set(itertools.chain(*found)):
+            continue  # scorch divides by nothing
+        compared += 1
+        ours = coref_scores([gold], [found])
+        for name, measure in measures.items():
+            recall, precision, f1 = measure(list(map(set, gold)), list(map(set, found)))
+            # Float64 sums in two orders.
+            assert ours[f"{name}_recall"] == pytest.approx(100 * recall, abs=1e-9)
+            assert ours[f"{name}_precision"] == pytest.approx(100 * precision, abs=1e-9)
+            assert ours[f"{name}_f1"] == pytest.approx(100 * f1, abs=1e-9)
+    assert compared > 50
 
 
 def test_the_order_of_clusters_and_mentions_does_not_matter() -> None:

@@ -1,4 +1,8 @@
+import random
+from typing import Any
+
 import pytest
+from torchmetrics.functional.text import squad
 
 from elmokit.tasks.squad.metric import exact_match, f1, normalised
 
@@ -45,3 +49,21 @@ def test_scores_worked_by_hand(
 ) -> None:
     assert exact_match(prediction, answers) == match
     assert f1(prediction, answers) == pytest.approx(overlap)
+
+
+def test_random_answers_score_as_torchmetrics_does() -> None:
+    source = random.Random(0)
+    words = ["the", "a", "Fox", "fox,", "an-1", "U.S.A.", "$1,000", "–", "“la”", "École"]
+
+    def phrase(least: int) -> str:
+        return " ".join(source.choices(words, k=source.randint(least, 5)))
+
+    for _ in range(300):
+        prediction, answers = phrase(0), [phrase(1) for _ in range(source.randint(1, 3))]
+        if not normalised(prediction):
+            continue  # then it follows SQuAD 2.0's script, where no answer may be right
+        gold: Any = {"answers": {"answer_start": [0] * len(answers), "text": answers}, "id": "1"}
+        theirs = squad([{"prediction_text": prediction, "id": "1"}], [gold])
+        assert exact_match(prediction, answers) == theirs["exact_match"].item() / 100
+        # Theirs is in float32.
+        assert f1(prediction, answers) == pytest.approx(theirs["f1"].item() / 100, abs=1e-6)
