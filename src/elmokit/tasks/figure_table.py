@@ -1,4 +1,4 @@
-"""All figures on all tests of a data set, without and with ELMo: what one number leaves out."""
+"""Further figures and further tests of a data set, without and with ELMo: what one leaves out."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def figure_rows(
 ) -> list[dict[str, Any]]:
     """Give a row for each figure on each test, where there are runs with and without ELMo.
 
-    Figures of single labels and of kinds of examples are left out.
+    Precision, recall, and figures of single labels and kinds of examples are left out.
     """
     rows = []
     for one in data:

@@ -104,7 +104,7 @@ def study_report(
         rows = table(data, records, elmo_variant=variant)
         parts = [markdown(rows), variant_markdown(variant_rows(data, records))]
         if figures := figure_rows(data, records, elmo_variant=variant):
-            parts += ["All figures, on further tests too:\n", figure_markdown(figures)]
+            parts += ["Further figures, and further tests:\n", figure_markdown(figures)]
         return rows, "\n".join(parts)
     rows = variant_rows(data, records)
     return rows, variant_markdown(rows)

@@ -1,4 +1,4 @@
-"""All figures on all tests: which are shown, and their means."""
+"""Further figures and tests: which are shown, and their means."""
 
 from typing import Any
 
