@@ -79,18 +79,23 @@ def shards_to_make(
         else:
             _check_empty(folder)
             _write(manifest, {**recorded, "elmokit": __version__, "complete": False})
-        for pattern in LEFT_BEHIND:
-            for file in folder.glob(pattern):
-                file.unlink(missing_ok=True)
+        _clear(folder)
         found = {piece.number: shard_tokens(shard_file(folder, piece), piece) for piece in pieces}
         made = {number: tokens for number, tokens in found.items() if tokens is not None}
         yield made
         if len(made) == len(pieces):
+            _clear(folder)  # a machine may have been lost in the middle of a shard
             counts = {"sentences": sum(source.lines for source in sources)}
             counts["tokens"] = sum(made.values())
             before = read_json(manifest)
             if before != (after := {**before, "complete": True, **counts}):
                 _write(manifest, after)
+
+
+def _clear(folder: Path) -> None:
+    for pattern in LEFT_BEHIND:
+        for file in folder.glob(pattern):
+            file.unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path) -> None:

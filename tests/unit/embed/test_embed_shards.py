@@ -120,6 +120,21 @@ def test_a_second_run_does_what_is_missing(elmo: Elmo, texts: list[Path], tmp_pa
     assert (out / MANIFEST_FILE).stat().st_mtime_ns == manifest.st_mtime_ns
 
 
+def test_what_is_left_behind_while_others_go_on_is_gone_at_the_end(
+    elmo: Elmo, texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def with_a_loss(*arguments: Any, **options: Any) -> None:
+        embed_pieces.embed_pieces(*arguments, **options)
+        for left in (".shard-000001.parquet.abcd.partial", ".shard-000001.attempts"):
+            (out / left).write_bytes(b"left by a machine that was lost")
+
+    monkeypatch.setattr("elmokit.embed.embed_shards.embed_pieces", with_a_loss)
+    embed_shards(elmo, texts, out, shard_bytes=200)
+    assert {file.name for file in out.iterdir()} == {*stamps(out), MANIFEST_FILE}
+
+
 def test_a_run_that_breaks_off_is_gone_on_with(
     elmo: Elmo, texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
