@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import torch
+
 from elmokit.errors import FormatError
 from elmokit.files import read_json, replacing_file
 from elmokit.tasks.own_command import NoMemoryError, own_command
@@ -51,6 +53,8 @@ def run_jobs(
     say(f"{len(different)} runs, {len(different) - len(waiting)} of them done before")
     queue, one_at_a_time, one_tuning = deque(waiting), Lock(), Lock()
     side_by_side = min(at_once, len(waiting))
+    # Runs that each took all cores would wait for each other at every step.
+    threads = max(1, torch.get_num_threads() // max(1, side_by_side))
 
     def minutes_left() -> float:
         return math.inf if deadline is None else (deadline - time.monotonic()) / 60
@@ -78,7 +82,9 @@ def run_jobs(
     def run(job: Job) -> None:
         place = folder / "runs" / job.folder
         started = time.monotonic()
-        stopped = _train(job, place, folder, data, vectors, device, minutes_left, one_tuning)
+        stopped = _train(
+            job, place, folder, data, vectors, device, minutes_left, threads, one_tuning
+        )
         if stopped:
             say(f"{job.key}: {stopped}; the next call goes on")
             return
@@ -139,13 +145,16 @@ def _train(
     vectors: Path | None,
     device: str,
     minutes_left: Callable[[], float],
+    threads: int,
     one_tuning: Lock,
 ) -> str:
     """Train in another process; give where it stopped, nothing if it came to its end."""
     elmo = job.elmo
     if job.is_tuned:
         with one_tuning:  # the first of those that share a biLM makes it
-            tuned = tuned_bilm(job, folder, data=data, device=device, minutes=minutes_left())
+            tuned = tuned_bilm(
+                job, folder, data=data, device=device, minutes=minutes_left(), threads=threads
+            )
         if tuned is None:
             return "out of time while its biLM was tuned"
         elmo = str(tuned)
@@ -160,7 +169,7 @@ def _train(
     command += ["--set", f"seed={job.seed}", "--keep", "1", "--save-every", "5000"]
     if vectors is not None:
         command += ["--vectors", str(vectors)]
-    outcome = own_command(command, job.key, minutes=minutes_left())
+    outcome = own_command(command, job.key, minutes=minutes_left(), threads=threads)
     if outcome["ending"] == "finished":
         return ""
     return f"{outcome['ending']} at step {outcome['step']:,} of at most {outcome['steps']:,}"

@@ -9,7 +9,9 @@ from elmokit.tasks.study import Job
 TUNED_FOLDER = "tuned"
 
 
-def tuned_bilm(job: Job, folder: Path, *, data: Path, device: str, minutes: float) -> Path | None:
+def tuned_bilm(
+    job: Job, folder: Path, *, data: Path, device: str, minutes: float, threads: int
+) -> Path | None:
     """Give the biLM of a job, tuned on its text in ``folder/tuned``; None: it ran out of time.
 
     No label is seen, and no text of the dev and test data. What is there is not made again.
@@ -23,5 +25,5 @@ def tuned_bilm(job: Job, folder: Path, *, data: Path, device: str, minutes: floa
     files = [str(data / file) for file in job.data.text or job.data.train]
     own_command(["task", "text", job.data.task, *files, "--output", str(text)], job.key)
     words = ["finetune", str(job.elmo), str(text), "--output", str(run), "--device", device]
-    own_command(words, f"{job.key}: fine-tuning", minutes=minutes)
+    own_command(words, f"{job.key}: fine-tuning", minutes=minutes, threads=threads)
     return model if model.is_dir() else None

@@ -15,7 +15,7 @@ SENTENCES = 1000
 # With batches of this size at least 4,096 tokens may wait, as many as all clients together send:
 # nobody is refused, however slow the machine is.
 OPTIONS = ["--model", "tiny-untrained", "--max-batch-tokens", "32768"]
-SECONDS, WARM_UP = 45.0, 10.0
+SECONDS, WARM_UP = 60.0, 10.0
 MOST_RATE = 300.0
 """More says no more, and takes the machine from whatever else runs on it."""
 # Twice what benchmarks/serve.py asks for. An answer has 2.8 kB on average; if each stayed, some

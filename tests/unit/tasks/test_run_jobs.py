@@ -1,6 +1,7 @@
 """Runs in processes of their own: what is run, what is kept, what is said, how it stops."""
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from elmokit.errors import FormatError, InputError
 from elmokit.tasks.datasets import DataSet
@@ -149,6 +151,37 @@ def test_records_are_kept_and_not_run_again(tmp_path: Path, data: Path, runs: Ru
     # Fewer are asked for now: only theirs are given, and nothing is forgotten.
     assert run_all(tmp_path / "out", data, jobs())[0] == first
     assert len(read_records(tmp_path / "out")) == 4
+
+
+@pytest.mark.parametrize(
+    ("at_once", "own", "threads"), [(1, None, "8"), (3, None, "2"), (9, None, "2"), (3, "5", "5")]
+)
+def test_runs_side_by_side_share_the_cores(
+    tmp_path: Path,
+    data: Path,
+    runs: Runs,
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: int,
+    own: str | None,
+    threads: str,
+) -> None:
+    """Four are to be made on eight cores; who says how many threads each has is heard."""
+    del runs
+    environments = []
+    pretended = subprocess.run
+
+    def noted(command: list[str], **options: Any) -> Any:
+        environments.append(options["env"])
+        return pretended(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if own is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", own)
+    run_all(tmp_path / "out", data, jobs(seeds=2), at_once=at_once)
+    assert [one["OMP_NUM_THREADS"] for one in environments] == [threads] * 4
+    assert all(one["PATH"] == os.environ["PATH"] for one in environments)
 
 
 def test_one_run_serves_all_variants_that_are_the_same(
