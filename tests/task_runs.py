@@ -9,7 +9,14 @@ import torch
 
 import elmokit
 from elmokit.embed.elmo import Elmo
-from elmokit.tasks.assemble import Words, build_network, choose_words, layer_store, texts_of
+from elmokit.tasks.assemble import (
+    Words,
+    build_network,
+    choose_words,
+    layer_store,
+    texts_of,
+    texts_of_training,
+)
 from elmokit.tasks.names import task_named
 from elmokit.tasks.network import TaskNetwork
 from elmokit.tasks.run import TaskFiles, TaskOutcome, train_task
@@ -97,7 +104,7 @@ def small_network(
     network = build_network(chosen, settings, labels, words, elmo=elmo, device=device)
     network.store = layer_store(elmo, settings, device=device)
     if network.store is not None:
-        network.store.add(texts)
+        network.store.add(texts_of_training(texts, settings))
     return Small(
         task=chosen,
         settings=settings,

@@ -13,6 +13,7 @@ from elmokit.errors import InputError
 from elmokit.tasks.inputs.layer_store import LayerStore
 from elmokit.tasks.inputs.lexicon import Lexicon, learnt_words
 from elmokit.tasks.inputs.static_vectors import StaticVectors, read_static_vectors
+from elmokit.tasks.inputs.text_batch import in_capitals
 from elmokit.tasks.inputs.token_vectors import TokenVectors
 from elmokit.tasks.network import TaskNetwork
 from elmokit.tasks.settings import TaskSettings
@@ -99,6 +100,11 @@ def _fresh_network(
 def texts_of(task: Task[Any], examples: Sequence[Any]) -> list[Tokens]:
     """Give all texts of examples."""
     return [text for example in examples for role in task.texts([example]) for text in role]
+
+
+def texts_of_training(texts: list[Tokens], settings: TaskSettings) -> list[Tokens]:
+    """Give texts as training may read them: in capitals too, if a share of them is."""
+    return [*texts, *map(in_capitals, texts)] if settings.inputs.capitals else texts
 
 
 def lines_of(task: Task[Any], examples: Sequence[Any]) -> list[str]:

@@ -210,14 +210,23 @@ class TaskLearner:
 
     def _make(self, step: int) -> Batch | None:
         """Make this process's part of a batch; None where the batch is smaller than the world."""
-        own = self._numbers(step)[self.world.rank :: self.world.size]
+        mine = slice(self.world.rank, None, self.world.size)
+        own = self._numbers(step)[mine]
         if not len(own):
             return None
         examples = [self.train[number] for number in own]
         # Where each example has its own shape, that comes again in the next epoch.
         rounded = self._is_graphed and not self.task.one_at_a_time
-        batch = self.network.batch(self.task, examples, self.labels, rounded=rounded)
+        batch = self.network.batch(
+            self.task, examples, self.labels, rounded=rounded, capitals=self._capitals(step)[mine]
+        )
         return batch.pinned() if self._is_graphed else batch
+
+    def _capitals(self, step: int) -> list[bool]:
+        """Choose the examples of a batch that are read as if they were written in capitals."""
+        share = self.network.token_vectors.settings.capitals
+        random = np.random.default_rng([self.recipe.seed, step])
+        return [bool(drawn < share) for drawn in random.random(len(self._numbers(step)))]
 
     def _numbers(self, step: int) -> npt.NDArray[np.int64]:
         epoch, batch = divmod(step, self.steps_per_epoch)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from elmokit.embed.elmo_layer import ElmoLayer
 from elmokit.tasks.inputs.layer_store import LayerStore
 from elmokit.tasks.inputs.lexicon import Lexicon
-from elmokit.tasks.inputs.text_batch import TextBatch, text_batch
+from elmokit.tasks.inputs.text_batch import TextBatch, in_capitals, text_batch
 from elmokit.tasks.inputs.token_vectors import TokenVectors
-from elmokit.tasks.task import Labels, Targets, Task, TaskModel, TextVectors
+from elmokit.tasks.task import Labels, Targets, Task, TaskModel, TextVectors, Tokens
 
 
 class Batch(NamedTuple):
@@ -72,16 +72,23 @@ class TaskNetwork(nn.Module):
         return next(self.parameters()).device
 
     def batch(
-        self, task: Task[Any], examples: Sequence[Any], labels: Labels, *, rounded: bool = False
+        self,
+        task: Task[Any],
+        examples: Sequence[Any],
+        labels: Labels,
+        *,
+        rounded: bool = False,
+        capitals: Sequence[bool] | None = None,
     ) -> Batch:
         """Make a batch on the CPU; the layers of its texts must be in the store.
 
-        With ``rounded`` texts are padded to one of a few lengths.
+        With ``rounded`` texts are padded to one of a few lengths. ``capitals`` says which examples
+        are read as if they were written in capitals.
         """
-        texts = [
-            text_batch(role, self.lexicon, self.store, rounded=rounded)
-            for role in task.texts(examples)
-        ]
+        roles = task.texts(examples)
+        if capitals is not None:
+            roles = [_partly_in_capitals(role, examples, capitals) for role in roles]
+        texts = [text_batch(role, self.lexicon, self.store, rounded=rounded) for role in roles]
         targets = task.targets(examples, labels)
         if rounded:
             width = texts[0].forms.shape[1]
@@ -107,6 +114,14 @@ class TaskNetwork(nn.Module):
             return torch.stack(layers, dim=2)
         assert self.store is not None
         return self.store.rows(batch.layers)
+
+
+def _partly_in_capitals(
+    role: Sequence[Tokens], examples: Sequence[Any], capitals: Sequence[bool]
+) -> list[Tokens]:
+    """Change the texts of some examples, each of which has as many."""
+    each = len(role) // len(examples)
+    return [in_capitals(t) if capitals[place // each] else t for place, t in enumerate(role)]
 
 
 def _padded(target: Tensor, width: int) -> Tensor:

@@ -15,7 +15,13 @@ from elmokit.embed.elmo_identity import elmo_identity
 from elmokit.embed.load import load
 from elmokit.errors import InputError
 from elmokit.files import replacing_file, sha256_of, write_json
-from elmokit.tasks.assemble import build_network, choose_words, layer_store, texts_of
+from elmokit.tasks.assemble import (
+    build_network,
+    choose_words,
+    layer_store,
+    texts_of,
+    texts_of_training,
+)
 from elmokit.tasks.evaluate import predictions_of
 from elmokit.tasks.learner import TaskLearner
 from elmokit.tasks.settings import TaskSettings
@@ -179,6 +185,7 @@ def prepare(
     elmo = None if elmo_name is None else load(elmo_name, device=str(device))
     network = build_network(task, settings, labels, words, elmo=elmo, device=device)
     network.store = layer_store(elmo, settings, device=device, folder=cache)
+    train_texts = texts_of_training(train_texts, settings)
     for text in [*train_texts, *other_texts]:
         network.lexicon.numbers(text)  # so that all forms are known before training begins
     started = time.monotonic()

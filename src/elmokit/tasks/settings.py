@@ -69,6 +69,8 @@ class InputSettings(ConfigFields):
     """How often a word that the file lacks must occur in the training data to get a vector."""
     word_dropout: float = 0.0
     """Share of tokens whose static vector is replaced by that of unknown words in training."""
+    capitals: float = 0.0
+    """Share of texts that are read as if written in capitals in training, as headlines are."""
     character_filters: tuple[tuple[int, int], ...] = ()
     """Width and number of a character CNN's filters; none: no characters."""
     character_dim: int = 16
@@ -103,8 +105,8 @@ class InputSettings(ConfigFields):
             "character_dim",
         )
         _require(self, "0 or more", lambda v: v >= 0, "elmo_l2")
-        _require(self, "0 up to but not 1", lambda v: 0 <= v < 1, "word_dropout", "dropout",
-                 "elmo_dropout")  # fmt: skip
+        _require(self, "0 up to but not 1", lambda v: 0 <= v < 1, "word_dropout", "capitals",
+                 "dropout", "elmo_dropout")  # fmt: skip
         for width, number in self.character_filters:
             if not 1 <= width <= MOST_CHARACTERS or number < 1:
                 raise InputError(

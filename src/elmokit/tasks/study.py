@@ -78,9 +78,15 @@ class Job:
         return f"{name} tuned on {self.data.task}/{self.data.name}" if self.is_tuned else name
 
     def is_done_by(self, record: dict[str, Any]) -> bool:
-        """Tell whether a record of an earlier run is what this job would give."""
-        keys = ("task", "data", "share", "elmo", "settings")
-        return bool([record[key] for key in keys] == json.loads(self.identity))
+        """Tell whether a record of an earlier run is what this job would give.
+
+        Settings that did not exist when it was made have their defaults, which change nothing.
+        """
+        own = {"task": self.data.task, "data": self.data.name, "share": self.share}
+        if {key: record[key] for key in own} != own or record["elmo"] != self.bilm:
+            return False
+        settings = self.settings()
+        return settings.from_dict(record["settings"]) == settings
 
 
 def jobs_of(

@@ -105,6 +105,7 @@ def test_values_of_a_wrong_type(change: str, message: str) -> None:
         ("vector_dim=0", "vector_dim: expected a number above 0, found 0"),
         ("min_count=0", "min_count: expected a number above 0, found 0"),
         ("word_dropout=1", "word_dropout: expected a number 0 up to but not 1, found 1"),
+        ("capitals=1", "capitals: expected a number 0 up to but not 1, found 1"),
         ("inputs.dropout=-0.1", "dropout: expected a number 0 up to but not 1, found -0.1"),
         ("model.dropout=1", "dropout: expected 0 up to but not 1, found 1"),
         ("elmo_l2=-1", "elmo_l2: expected a number 0 or more, found -1"),

@@ -169,6 +169,15 @@ def test_what_makes_another_run() -> None:
     assert same.folder == job.folder
 
 
+def test_a_record_from_before_a_setting_was_there_still_counts() -> None:
+    (_, job) = jobs_of("main", [NER], elmo="english-base", seeds=1)
+    (_, other) = jobs_of("main", [NER], elmo="english-base", seeds=1, changes=("capitals=0.1",))
+    record = record_of(job)
+    del record["settings"]["inputs"]["capitals"]
+    assert job.is_done_by(record)
+    assert not other.is_done_by(record)
+
+
 def test_a_bilm_in_a_folder_is_known_by_its_whole_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,9 +186,10 @@ def test_the_random_numbers_of_others_change_nothing(tmp_path: Path) -> None:
     assert losses[0] != float(learner.gradients(3 + learner.steps_per_epoch)[LOSS_NAME])
 
 
-def test_steps_may_come_in_any_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("capitals", [0.0, 0.5])
+def test_steps_may_come_in_any_order(tmp_path: Path, capitals: float) -> None:
     # A run that goes on begins anywhere; batches made ahead are those of their steps.
-    small = small_network("ner", tmp_path)
+    small = small_network("ner", tmp_path, f"capitals={capitals}")
     one, other = learner_of(small), learner_of(small)
     forwards = [float(one.gradients(step)[LOSS_NAME]) for step in range(9)]
     backwards = [float(other.gradients(step)[LOSS_NAME]) for step in reversed(range(9))]
@@ -227,7 +228,8 @@ def test_vectors_that_stay_as_they_are_need_no_place_in_the_state(tmp_path: Path
 @pytest.mark.parametrize("size", [2, 3])
 def test_the_mean_over_processes_is_the_gradient_of_the_batch(tmp_path: Path, size: int) -> None:
     # 20 examples: a batch of 19, and one with an example for the first process alone.
-    changes = [*WITHOUT_DROPOUT["ner"], "batch_size=19", "elmo_l2=0.5", "elmo_at=both"]
+    changes = [*WITHOUT_DROPOUT["ner"], "batch_size=19", "elmo_l2=0.5", "elmo_at=both",
+               "capitals=0.4"]  # fmt: skip
     elmo = tiny_elmo()
 
     def parts(world: World, step: int) -> tuple[float, Tensors]:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from elmokit.errors import FormatError, InputError
 from elmokit.tasks import load
-from elmokit.tasks.names import task_named
+from elmokit.tasks.names import TASK_NAMES, task_named
+from elmokit.tasks.network import Batch, TaskNetwork
 from elmokit.tasks.run import RESULT_FILE, Prepared, TaskFiles, prepare
+from elmokit.tasks.task import Task, Tokens
 from elmokit.training.journal import LiveLine
 from small_tasks import RECORDS, write_records
 from task_runs import CPU, TINY, data_of, run_small, settings_of, tiny_elmo
@@ -92,6 +95,41 @@ def test_a_result_says_everything(tmp_path: Path) -> None:
     assert result["embedding_seconds"] > 0
     assert result["training_seconds"] > 0
     assert result["settings"] == settings_of("ner", "seed=3").to_dict()
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_a_share_of_the_examples_is_read_in_capitals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    made: list[tuple[list[list[Tokens]], Batch]] = []
+    make = TaskNetwork.batch
+    stores = set()
+
+    def noted(network: TaskNetwork, task: Task[Any], examples: Any, *rest: Any, **how: Any) -> Any:
+        batch = make(network, task, examples, *rest, **how)
+        plain = make(network, task, examples, *rest)
+        assert all(torch.equal(plain.targets[name], t) for name, t in batch.targets.items())
+        made.append((task.texts(examples), batch))
+        stores.add(network.store)
+        return batch
+
+    monkeypatch.setattr(TaskNetwork, "batch", noted)
+    run_small(task, tmp_path, "capitals=0.3", "epochs=6", elmo=TINY)
+    (store,) = stores
+    assert store is not None
+    written = [
+        (original, text, layers)
+        for roles, batch in made
+        for role, texts in zip(roles, batch.texts, strict=True)
+        for original, text, layers in zip(role, texts.tokens, texts.layers, strict=True)
+    ]
+    in_capitals = [tuple(token.upper() for token in original) for original, _, _ in written]
+    for (original, text, layers), large in zip(written, in_capitals, strict=True):
+        assert text in (original, large)
+        assert layers[0] == store.place(text)
+    share = sum(t == c != o for (o, t, _), c in zip(written, in_capitals, strict=True))
+    # The dev data, as many again, are read as they are written.
+    assert 0.05 < share / len(written) < 0.3
 
 
 def test_layers_are_kept_in_a_cache(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ class TextBatch(NamedTuple):
         return TextBatch(forms, layers, self.tokens)
 
 
+def in_capitals(text: Tokens) -> Tokens:
+    """Write a text as headlines are written."""
+    return tuple(token.upper() for token in text)
+
+
 def text_batch(
     texts: Sequence[Tokens], lexicon: Lexicon, store: LayerStore | None, *, rounded: bool = False
 ) -> TextBatch:
