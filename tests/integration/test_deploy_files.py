@@ -19,6 +19,7 @@ import typer.main
 from elmokit.cli.main import app
 
 yaml: Any = pytest.importorskip("yaml")
+kubernetes_validate: Any = pytest.importorskip("kubernetes_validate")
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -159,6 +160,13 @@ def test_alerts_name_figures_that_the_server_has() -> None:
         used |= set(re.findall(r"\b(up|elmokit_\w+)\b", re.sub(r'"[^"]*"', "", rule["expr"])))
     assert len(used) > 2
     assert used <= known
+
+
+@pytest.mark.parametrize("name", ["serve.yaml", "train.yaml"])
+def test_kubernetes_knows_every_field(name: str) -> None:
+    newest = kubernetes_validate.latest_version()
+    for document in loaded(f"kubernetes/{name}"):
+        kubernetes_validate.validate(document, newest, strict=True)
 
 
 def test_kubernetes_serves_what_the_server_offers() -> None:
