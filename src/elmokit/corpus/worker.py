@@ -10,7 +10,7 @@ from elmokit.corpus.spill import spill
 
 def main() -> None:
     """Work until there is nothing more to do."""
-    # Ctrl-C reaches every process of a terminal; the parent ends its workers.
+    # Ctrl-C is the parent's, which ends its workers; here for where it could not be blocked before.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks = sys.stdin.buffer
     # Whatever may be printed here must not get between the results.

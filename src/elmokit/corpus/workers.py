@@ -21,6 +21,7 @@ from typing import Any
 from elmokit.corpus.blocks import Block
 from elmokit.corpus.spill import Spill, SpillTask, spill
 from elmokit.errors import ElmoError
+from elmokit.interruption import deaf_to_interruption
 
 Result = tuple[tuple[Block, ...], Spill]
 
@@ -87,12 +88,13 @@ class _Workers:
         command = [sys.executable, "-P", "-m", "elmokit.corpus.worker"]
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)  # noqa: PTH109
         for _ in range(self._count):
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": path},
-            )
+            with deaf_to_interruption():
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env={**os.environ, "PYTHONPATH": path},
+                )
             self._processes.append(process)
             self._idle.put(process)
         return self

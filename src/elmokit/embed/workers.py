@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing.connection import wait
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -20,6 +19,7 @@ import torch
 
 from elmokit.embed.layer_choice import Layers, Vectors
 from elmokit.errors import ElmoError
+from elmokit.interruption import deaf_to_interruption
 
 if TYPE_CHECKING:
     from elmokit.embed.elmo import Elmo
@@ -81,7 +81,7 @@ class Workers:
         done = False
         try:
             for window in windows:
-                with _deaf_to_interruption():
+                with deaf_to_interruption():
                     waiting.append(self._pool.submit(_embed, window, layers, batch_tokens))
                 if len(waiting) > WINDOWS_AHEAD * len(devices):
                     yield waiting.popleft().result()
@@ -96,19 +96,6 @@ class Workers:
         finally:
             if not done:
                 self.kill()
-
-
-@contextmanager
-def _deaf_to_interruption() -> Iterator[None]:
-    """Start processes that Ctrl-C does not end, though it reaches all processes of a terminal."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _state: dict[str, Any] = {}

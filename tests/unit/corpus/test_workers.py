@@ -97,6 +97,15 @@ def test_a_worker_that_dies_is_an_error(tmp_path: Path) -> None:
                 future.result(timeout=PATIENCE)
 
 
+@needs_signals
+def test_a_worker_that_has_hardly_begun_leaves_ctrl_c_to_its_parent(tmp_path: Path) -> None:
+    with _Workers(2) as pool:
+        for process in pool._processes:
+            process.send_signal(signal.SIGINT)
+        futures = [pool.submit(task(tmp_path, number)) for number in range(2)]
+        assert [future.result(timeout=PATIENCE).tokens for future in futures] == [2, 2]
+
+
 def test_workers_do_not_import_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
