@@ -8,7 +8,7 @@
 # stops after so long; the same command goes on from there. STUDY (main, layers, samples or tuned)
 # and its TASKs do a part of the work, for machines that are lent by the hour. What is done is in
 # OUT/runs.jsonl, which is all that another machine needs to go on after the last finished run.
-# SEEDS and JOBS in the environment say how many runs a variant has and how many go side by side.
+# SEEDS and JOBS in the environment say how many runs each variant has and how many go side by side.
 set -euo pipefail
 usage="usage: $0 DATA OUT [MINUTES [STUDY [TASK...]]]"
 data=${1:?$usage}
@@ -27,7 +27,8 @@ study() {
     local name=$1 task
     if [ -n "$only" ] && [ "$only" != "$name" ]; then return; fi
     if [ ${#tasks[@]} -gt 0 ]; then set -- "$name" "${tasks[@]}"; fi
-    local options=(--seeds "${SEEDS:-3}" --jobs "${JOBS:-12}")
+    local options=(--jobs "${JOBS:-12}")
+    if [ -n "${SEEDS:-}" ]; then options+=(--seeds "$SEEDS"); fi
     if [ -n "$minutes" ]; then options+=(--minutes "$minutes"); fi
     for task in "${@:2}"; do options+=(--task "$task"); done
     elmo task table --data "$data" -o "$out" --study "$name" "${options[@]}"

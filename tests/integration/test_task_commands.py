@@ -501,7 +501,7 @@ def test_a_table_without_its_data_begins_nothing(shell: Shell, tmp_path: Path) -
     ("arguments", "parts"),
     [
         (["--task", "pos"], ["tasks: expected a task", "ner/CoNLL-2003", "found 'pos'"]),
-        (["--seeds", "0"], ["expected 1 or more, found 0 and 1"]),
+        (["--seeds", "0"], ["seeds: expected 1 or more, found 0"]),
         (["--study", "paper"], ["'paper'", "main"]),
     ],
 )

@@ -35,7 +35,10 @@ def command(
         Study,
         typer.Option("--study", help="main; layers (tables 2, 3); samples (figure 1); tuned."),
     ] = Study.MAIN,
-    seeds: Annotated[int, typer.Option("--seeds", help="Runs of each variant.")] = 3,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", help="Runs of each variant; default: 3, 5 for CoNLL-2003 in main."),
+    ] = None,
     elmo: Annotated[
         str, typer.Option("--elmo", help="Folder or bundled name of a biLM.")
     ] = "english-base",
@@ -63,8 +66,9 @@ def command(
     from elmokit.tasks.table import study_report
 
     kind: StudyName = study.value
-    if seeds < 1 or at_once < 1:
-        raise InputError(f"seeds, jobs: expected 1 or more, found {seeds} and {at_once}")
+    for option, value in (("seeds", seeds), ("jobs", at_once)):
+        if value is not None and value < 1:
+            raise InputError(f"{option}: expected 1 or more, found {value}")
     chosen = data_sets(tasks or [])
     if vectors is None and (data / VECTORS).is_file():
         vectors = data / VECTORS

@@ -7,6 +7,8 @@ from elmokit.errors import InputError
 from elmokit.tasks.run import TaskFiles
 
 VECTORS = "vectors/glove6b_subset.100d.txt.xz"
+# Runs of each variant unless it is said how many.
+SEEDS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,8 @@ class DataSet:
     """What a biLM is tuned on where that is not the training data."""
     is_main: bool = True
     """Whether it stands in the paper's table of six tasks, or beside it."""
+    main_seeds: int = SEEDS
+    """Runs of each variant in the main table unless it is said how many."""
 
     @property
     def test_names(self) -> list[str]:
@@ -107,6 +111,7 @@ DATA_SETS = (
         dev="ner/conll2003.dev.txt.xz",
         test=("ner/conll2003.test.txt.xz",),
         base_changes=("model.dropout=0.4", "min_count=20", "word_dropout=0.1"),
+        main_seeds=5,
     ),
     DataSet(
         task="sst",

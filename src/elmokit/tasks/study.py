@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from elmokit.tasks.datasets import DataSet
+from elmokit.tasks.datasets import SEEDS, DataSet
 from elmokit.tasks.names import task_named
 from elmokit.tasks.run import lasting_name
 from elmokit.tasks.settings import TaskSettings
@@ -94,13 +94,17 @@ def jobs_of(
     data: Iterable[DataSet],
     *,
     elmo: str,
-    seeds: int,
+    seeds: int | None = None,
     changes: tuple[str, ...] = (),
 ) -> list[Job]:
-    """List the runs of a study, the first seed of everything first."""
+    """List the runs of a study, the first seed of everything first.
+
+    Without ``seeds`` each data set has as many as it asks for in the main table.
+    """
+    wanted_seeds = {one: _seeds(study, one) if seeds is None else seeds for one in data}
     jobs = []
-    for seed in range(seeds):
-        for one in data:
+    for seed in range(max(wanted_seeds.values(), default=0)):
+        for one in (one for one, count in wanted_seeds.items() if seed < count):
             for variant, extra, share in _variants(study):
                 own = one.base_changes if variant == BASE else ()
                 wanted = (*own, *changes, *extra)  # of two for one setting the later one holds
@@ -115,6 +119,10 @@ def jobs_of(
                     )
                 )
     return jobs
+
+
+def _seeds(study: Study, data: DataSet) -> int:
+    return data.main_seeds if study == "main" else SEEDS
 
 
 def _variants(study: Study) -> list[tuple[str, tuple[str, ...], float]]:

@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.errors import InputError
 from elmokit.tasks.datasets import DATA_SETS, DataSet, data_sets
-from elmokit.tasks.study import LAYER_VARIANTS, SHARES, Job, jobs_of
+from elmokit.tasks.study import LAYER_VARIANTS, SHARES, Job, Study, jobs_of
 
 NER = DataSet(task="ner", name="Small set", train=("a",), dev="b", test=("c",))
 SST = DataSet(task="sst", name="Trees", train=("a",), dev="b", test=("c",))
@@ -42,6 +42,22 @@ def test_the_main_study_has_two_variants_and_the_first_seed_first() -> None:
         (1, "sst", "elmo", "english-base"),
     ]
     assert {job.share for job in jobs} == {1.0}
+
+
+def test_a_data_set_may_ask_for_more_seeds_in_the_main_table() -> None:
+    cheap = replace(NER, main_seeds=5)
+
+    def seeds_of(study: Study, seeds: int | None = None) -> dict[str, set[int]]:
+        jobs = jobs_of(study, [cheap, SST], elmo="english-base", seeds=seeds)
+        assert [job.seed for job in jobs] == sorted(job.seed for job in jobs)
+        return {
+            task: {job.seed for job in jobs if job.data.task == task} for task in ("ner", "sst")
+        }
+
+    assert seeds_of("main") == {"ner": set(range(5)), "sst": set(range(3))}
+    assert seeds_of("layers") == {"ner": set(range(3)), "sst": set(range(3))}
+    assert seeds_of("main", 2) == {"ner": {0, 1}, "sst": {0, 1}}
+    assert jobs_of("main", [], elmo="english-base") == []
 
 
 def test_variants_of_a_seed_differ_by_the_bilm_alone() -> None:
