@@ -110,7 +110,7 @@ DATA_SETS = (
         train=("ner/conll2003.train.txt.xz",),
         dev="ner/conll2003.dev.txt.xz",
         test=("ner/conll2003.test.txt.xz",),
-        base_changes=("model.dropout=0.4", "min_count=20", "word_dropout=0.1"),
+        base_changes=("model.dropout=0.4", "min_count=20", "word_dropout=0.1", "capitals=0.1"),
         main_seeds=5,
     ),
     DataSet(
