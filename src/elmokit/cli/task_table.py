@@ -37,7 +37,7 @@ def command(
     ] = Study.MAIN,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", help="Runs of each variant; default: 3, 5 for CoNLL-2003 in main."),
+        typer.Option("--seeds", help="Runs of each variant; default: 3, in main as the data say."),
     ] = None,
     elmo: Annotated[
         str, typer.Option("--elmo", help="Folder or bundled name of a biLM.")

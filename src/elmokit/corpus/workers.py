@@ -18,10 +18,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from elmokit.child_processes import deaf_to_interruption
 from elmokit.corpus.blocks import Block
 from elmokit.corpus.spill import Spill, SpillTask, spill
 from elmokit.errors import ElmoError
-from elmokit.interruption import deaf_to_interruption
 
 Result = tuple[tuple[Block, ...], Spill]
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from elmokit.child_processes import deaf_to_interruption
 from elmokit.embed.layer_choice import Layers, Vectors
 from elmokit.errors import ElmoError
-from elmokit.interruption import deaf_to_interruption
 
 if TYPE_CHECKING:
     from elmokit.embed.elmo import Elmo

@@ -99,25 +99,28 @@ def jobs_of(
 ) -> list[Job]:
     """List the runs of a study, the first seed of everything first.
 
-    Without ``seeds`` each data set has as many as it asks for in the main table.
+    Without ``seeds`` there are three of each variant, in the main study as many as a data set says.
     """
-    wanted_seeds = {one: _seeds(study, one) if seeds is None else seeds for one in data}
+    seeded = [
+        (seed, one)
+        for one in data
+        for seed in range(_seeds(study, one) if seeds is None else seeds)
+    ]
     jobs = []
-    for seed in range(max(wanted_seeds.values(), default=0)):
-        for one in (one for one, count in wanted_seeds.items() if seed < count):
-            for variant, extra, share in _variants(study):
-                own = one.base_changes if variant == BASE else ()
-                wanted = (*own, *changes, *extra)  # of two for one setting the later one holds
-                jobs.append(
-                    Job(
-                        data=one,
-                        variant=variant,
-                        elmo=None if variant == BASE else elmo,
-                        changes=(*wanted, *_more_epochs(one.task, wanted, share)),
-                        share=share,
-                        seed=seed,
-                    )
+    for seed, one in sorted(seeded, key=lambda pair: pair[0]):
+        for variant, extra, share in _variants(study):
+            own = one.base_changes if variant == BASE else ()
+            wanted = (*own, *changes, *extra)  # of two for one setting the later one holds
+            jobs.append(
+                Job(
+                    data=one,
+                    variant=variant,
+                    elmo=None if variant == BASE else elmo,
+                    changes=(*wanted, *_more_epochs(one.task, wanted, share)),
+                    share=share,
+                    seed=seed,
                 )
+            )
     return jobs
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C reaches every process of a terminal; helpers leave it to their parent."""
+"""Starting processes that leave Ctrl-C, which reaches all of a terminal, to their parent."""
 
 import signal
 from collections.abc import Iterator
