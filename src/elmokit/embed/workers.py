@@ -57,6 +57,11 @@ class Workers:
 
     def kill(self) -> None:
         """End the processes in the middle of what they do."""
+        # A window that was being sent to workers that still started is taken by nobody: the pool's
+        # thread would wait for the sending for ever.
+        windows: Any = self._pool._call_queue
+        if windows is not None:
+            windows.cancel_join_thread()
         processes = list((self._pool._processes or {}).values())
         for process in processes:
             process.kill()
