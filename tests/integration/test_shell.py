@@ -235,27 +235,36 @@ def test_several_processes_write_what_one_does(tmp_path: Path) -> None:
         np.testing.assert_allclose(arrays["devices"][key], expected, rtol=0, atol=1e-6)
 
 
-@pytest.fixture
-def sharing(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process, first of its group, whose two workers are starting or have more than enough."""
-    (tmp_path / "in.txt").write_bytes(b"one two three four five six seven eight nine\n" * 500_000)
+@contextlib.contextmanager
+def started_to_share(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, first of its group, with two workers and more than enough to do."""
+    (folder / "in.txt").write_bytes(b"one two three four five six seven eight nine\n" * 500_000)
     process = subprocess.Popen(
         [ELMO, "embed", "in.txt", "-o", "out.npz", "--workers", "2", *TINY],
-        cwd=tmp_path,
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
         start_new_session=True,
     )
-    deadline = time.monotonic() + PATIENCE
-    while len(workers_of(process)) < 2:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    yield process
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while len(workers_of(process)) < 2:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def sharing(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose two workers are starting or at work."""
+    with started_to_share(tmp_path) as process:
+        yield process
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[str]:
@@ -264,7 +273,10 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[str]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             group = (folder / "stat").read_text().rsplit(")", 1)[1].split()[2]
-            if int(group) == process.pid and "spawn_main" in (folder / "cmdline").read_text():
+            if (
+                int(group) == process.pid
+                and "elmokit.embed.worker" in (folder / "cmdline").read_text()
+            ):
                 found.append(folder.name)
     return found
 
@@ -278,15 +290,30 @@ def test_ctrl_c_ends_workers(
     sharing: subprocess.Popen[bytes], tmp_path: Path, seconds: float
 ) -> None:
     time.sleep(seconds)
-    os.killpg(sharing.pid, signal.SIGINT)  # as a terminal does
-    out, err = sharing.communicate(timeout=PATIENCE)
-    assert sharing.returncode == 130
+    interrupt(sharing, tmp_path)
+
+
+@needs_proc
+@pytest.mark.slow
+def test_ctrl_c_ends_workers_at_any_moment_of_their_start(tmp_path: Path) -> None:
+    """A pool once hung where a moment was met that most runs miss."""
+    for attempt in range(40):
+        with started_to_share(tmp_path) as process:
+            time.sleep(0.1 * attempt)
+            interrupt(process, tmp_path)
+
+
+def interrupt(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Send Ctrl-C, and see that all ends and nothing is left."""
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
     assert out == b""
     assert [line for line in err.decode().splitlines() if "note" not in line] == [
         "elmo: error: interrupted; no output was written"
     ]
-    assert workers_of(sharing) == []
-    assert [file.name for file in tmp_path.iterdir()] == ["in.txt"]
+    assert workers_of(process) == []
+    assert [file.name for file in folder.iterdir()] == ["in.txt"]
 
 
 @needs_proc

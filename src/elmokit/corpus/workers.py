@@ -1,27 +1,14 @@
-"""Spilling blocks in several processes, with results in the order of the blocks.
+"""Spilling blocks in several processes, with results in the order of the blocks."""
 
-Workers are plain child processes that speak over pipes. They start clean, whatever the caller has
-loaded or started, need no guard in the caller's script, and end when the caller does.
-"""
-
-import os
-import pickle
-import queue
-import signal
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
-from elmokit.child_processes import deaf_to_interruption
 from elmokit.corpus.blocks import Block
 from elmokit.corpus.spill import Spill, SpillTask, spill
-from elmokit.errors import ElmoError
+from elmokit.processes.pool import ProcessPool
 
 Result = tuple[tuple[Block, ...], Spill]
 
@@ -45,7 +32,7 @@ def spill_in_order(tasks: Iterable[SpillTask], *, processes: int) -> Generator[R
         for task in stream:
             yield _described(task), spill(task)
         return
-    with _Workers(processes) as workers:
+    with start_workers(processes) as workers:
         waiting: deque[tuple[tuple[Block, ...], Future[Spill]]] = deque()
         for task in stream:
             waiting.append((_described(task), workers.submit(task)))
@@ -54,6 +41,15 @@ def spill_in_order(tasks: Iterable[SpillTask], *, processes: int) -> Generator[R
                 yield blocks, future.result()
         for blocks, future in waiting:
             yield blocks, future.result()
+
+
+def start_workers(count: int) -> ProcessPool:
+    """Start processes that spill the tasks they are asked to."""
+    return ProcessPool(
+        "elmokit.corpus.worker",
+        [[]] * count,
+        advice="try fewer processes (processes, --processes in the shell)",
+    )
 
 
 def _enough(tasks: Iterator[SpillTask]) -> list[SpillTask]:
@@ -72,69 +68,3 @@ def _size(tasks: Iterable[SpillTask]) -> int:
 
 def _described(task: SpillTask) -> tuple[Block, ...]:
     return tuple(replace(block, data=b"") for block in task.blocks)
-
-
-class _Workers:
-    """Child processes, and a thread for each that waits for its answers."""
-
-    def __init__(self, count: int) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
-        self._threads = ThreadPoolExecutor(count)
-        self._count = count
-
-    def __enter__(self) -> "_Workers":
-        # -P: the caller's working directory is no place to import from.
-        command = [sys.executable, "-P", "-m", "elmokit.corpus.worker"]
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)  # noqa: PTH109
-        for _ in range(self._count):
-            with deaf_to_interruption():
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env={**os.environ, "PYTHONPATH": path},
-                )
-            self._processes.append(process)
-            self._idle.put(process)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()
-        self._threads.shutdown(cancel_futures=True)
-        for process in self._processes:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                assert pipe is not None
-                with suppress(BrokenPipeError):  # what was left in it nobody reads now
-                    pipe.close()
-
-    def submit(self, task: SpillTask) -> "Future[Spill]":
-        return self._threads.submit(self._ask, task)
-
-    def _ask(self, task: SpillTask) -> Spill:
-        process = self._idle.get()
-        assert process.stdin is not None and process.stdout is not None
-        try:
-            pickle.dump(task, process.stdin, protocol=5)
-            process.stdin.flush()
-            answer: Any = pickle.load(process.stdout)
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError) as error:
-            raise _death(process) from error
-        finally:
-            self._idle.put(process)  # a dead one too, so that nobody waits for it
-        if isinstance(answer, Spill):
-            return answer
-        raise answer
-
-
-def _death(process: "subprocess.Popen[bytes]") -> ElmoError:
-    code = process.wait()
-    how = f"ended with code {code}"
-    if code < 0:
-        how = f"was ended by {signal.Signals(-code).name}"
-    return ElmoError(
-        f"a worker process {how}, perhaps because memory ran out; "
-        "try fewer processes (processes, --processes in the shell)"
-    )

@@ -1,25 +1,16 @@
 """The same model in several processes, on several devices or on the cores of one machine."""
 
-import multiprocessing
-import os
-import signal
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
-from multiprocessing.queues import SimpleQueue
+from concurrent.futures import Future
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from elmokit.child_processes import deaf_to_interruption
 from elmokit.embed.layer_choice import Layers, Vectors
-from elmokit.errors import ElmoError
+from elmokit.processes.pool import ProcessPool
 
 if TYPE_CHECKING:
     from elmokit.embed.elmo import Elmo
@@ -37,42 +28,18 @@ class Workers:
         self._folder = TemporaryDirectory(prefix="elmokit-")
         model = Path(self._folder.name) / "model"
         elmo.save(model)
-        context = multiprocessing.get_context("spawn")
-        queue: SimpleQueue[str] = context.SimpleQueue()
-        for device in self.devices:
-            queue.put(device)
         threads = max(1, torch.get_num_threads() // len(self.devices))
-        self._pool = ProcessPoolExecutor(
-            len(self.devices),
-            mp_context=context,
-            initializer=_begin,
-            initargs=(model, queue, elmo.dtype, elmo.start, threads),
+        self._pool = ProcessPool(
+            "elmokit.embed.worker",
+            [[str(model), device, elmo.dtype, elmo.start, str(threads)] for device in devices],
+            advice="try fewer (workers, --workers in the shell)",
         )
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, whatever they do."""
         self.devices = ()  # nobody shall take them up again
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
         self._folder.cleanup()
-
-    def kill(self) -> None:
-        """End the processes in the middle of what they do."""
-        # A window that was being sent to workers that still started is taken by nobody: the pool's
-        # thread would wait for the sending for ever.
-        windows: Any = self._pool._call_queue
-        if windows is not None:
-            windows.cancel_join_thread()
-        processes = list((self._pool._processes or {}).values())
-        for process in processes:
-            process.kill()
-        for process in processes:
-            wait([process.sentinel])
-        # A result that was being sent has no end: the pool's thread would wait for the rest of it
-        # for ever, unless the last writing end of that pipe, its own, is closed.
-        results: Any = self._pool._result_queue
-        if results is not None:
-            results._writer.close()
-        self.close()
 
     def embed(
         self, windows: Iterable[list[list[str]]], *, layers: Layers, batch_tokens: int
@@ -81,50 +48,17 @@ class Workers:
 
         They would compute what nobody wants, and the program could not end before that.
         """
-        devices = self.devices
+        most_waiting = WINDOWS_AHEAD * len(self.devices)
         waiting: deque[Future[list[Vectors]]] = deque()
         done = False
         try:
             for window in windows:
-                with deaf_to_interruption():
-                    waiting.append(self._pool.submit(_embed, window, layers, batch_tokens))
-                if len(waiting) > WINDOWS_AHEAD * len(devices):
+                waiting.append(self._pool.submit((window, layers, batch_tokens)))
+                if len(waiting) > most_waiting:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
             done = True
-        except BrokenProcessPool as error:
-            raise ElmoError(
-                "a worker process died, perhaps for lack of memory, or because the program that "
-                'calls is not guarded by if __name__ == "__main__"; use fewer workers'
-            ) from error
         finally:
             if not done:
-                self.kill()
-
-
-_state: dict[str, Any] = {}
-
-
-def _begin(model: Path, devices: "SimpleQueue[str]", dtype: str, start: Any, threads: int) -> None:
-    from elmokit.embed.load import load
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked before
-    Thread(target=_end_with_the_parent, daemon=True).start()
-    torch.set_num_threads(threads)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the program has been told already
-        _state["elmo"] = load(model, device=devices.get(), dtype=dtype, start=start)
-
-
-def _embed(window: list[list[str]], layers: Layers, batch_tokens: int) -> list[Vectors]:
-    found: list[Vectors] = _state["elmo"].embed(window, layers=layers, batch_tokens=batch_tokens)
-    return found
-
-
-def _end_with_the_parent() -> None:
-    """Leave when the parent has been killed; else its workers would wait for it for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+                self.close()

@@ -15,7 +15,7 @@ from elmokit.corpus.blocks import Block
 from elmokit.corpus.prepare import prepare
 from elmokit.corpus.sources import Source
 from elmokit.corpus.spill import SpillTask
-from elmokit.corpus.workers import _Workers, spill_in_order
+from elmokit.corpus.workers import spill_in_order, start_workers
 from elmokit.errors import ElmoError, InputError
 
 PATIENCE = 60
@@ -58,7 +58,7 @@ def test_results_are_in_order_and_tasks_only_a_few_ahead(tmp_path: Path) -> None
 
 
 def test_little_text_needs_no_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_Workers", None)
+    monkeypatch.setattr(workers, "start_workers", None)
     tasks = [task(tmp_path, number) for number in range(3)]
     assert len(list(spill_in_order(tasks, processes=8))) == 3
     assert list(spill_in_order([], processes=8)) == []
@@ -88,31 +88,13 @@ def test_no_worker_outlives_an_error(tmp_path: Path) -> None:
 
 @needs_signals
 def test_a_worker_that_dies_is_an_error(tmp_path: Path) -> None:
-    with _Workers(2) as pool:
-        for process in pool._processes:
+    with start_workers(2) as pool:
+        for process in pool.processes:
             process.kill()
         futures = [pool.submit(task(tmp_path, number)) for number in range(6)]
         for future in futures:
             with pytest.raises(ElmoError, match=r"ended by SIGKILL.*fewer processes"):
                 future.result(timeout=PATIENCE)
-
-
-@needs_signals
-def test_a_worker_that_has_hardly_begun_leaves_ctrl_c_to_its_parent(tmp_path: Path) -> None:
-    with _Workers(2) as pool:
-        for process in pool._processes:
-            process.send_signal(signal.SIGINT)
-        futures = [pool.submit(task(tmp_path, number)) for number in range(2)]
-        assert [future.result(timeout=PATIENCE).tokens for future in futures] == [2, 2]
-
-
-def test_workers_do_not_import_from_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "numpy.py").write_text("raise SystemExit(3)")
-    monkeypatch.chdir(tmp_path)
-    with _Workers(1) as pool:
-        assert pool.submit(task(tmp_path, 0)).result(timeout=PATIENCE).tokens == 2
 
 
 SCRIPT = """

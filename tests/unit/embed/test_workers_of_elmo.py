@@ -1,6 +1,9 @@
 """Several processes give what one gives, in order."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,11 +45,25 @@ def test_processes_are_kept_for_the_next_call(elmo: Elmo) -> None:
 def test_a_process_that_dies_is_an_error(elmo: Elmo) -> None:
     workers = Workers(elmo, ["cpu"])
     list(workers.embed([[["a"]]], layers="top", batch_tokens=64))
-    for process in workers._pool._processes.values():
+    for process in workers._pool.processes:
         process.kill()
-    with pytest.raises(ElmoError, match="a worker process died"):
+    with pytest.raises(ElmoError, match=r"ended by SIGKILL.*--workers"):
         list(workers.embed([[["a"]]], layers="top", batch_tokens=64))
     workers.close()
+
+
+UNGUARDED = """
+import elmokit
+elmo = elmokit.load("tiny-untrained")
+print([vectors.shape for vectors in elmo.embed(["A sentence.", "Another."] * 2, workers=2)])
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    found = subprocess.run([sys.executable, script], capture_output=True, check=True, text=True)
+    assert found.stdout == "[(3, 64), (2, 64), (3, 64), (2, 64)]\n"
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
