@@ -244,7 +244,7 @@ def started_to_share(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | {"PYTHONFAULTHANDLER": "1"},
         start_new_session=True,
     )
     try:
@@ -306,7 +306,11 @@ def test_ctrl_c_ends_workers_at_any_moment_of_their_start(tmp_path: Path) -> Non
 def interrupt(process: subprocess.Popen[bytes], folder: Path) -> None:
     """Send Ctrl-C, and see that all ends and nothing is left."""
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    out, err = process.communicate(timeout=PATIENCE)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # so that it says where it hangs
+        pytest.fail(process.communicate()[1].decode())
     assert process.returncode == 130
     assert out == b""
     assert [line for line in err.decode().splitlines() if "note" not in line] == [

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future
 from dataclasses import replace
 from itertools import chain
 
@@ -32,15 +31,16 @@ def spill_in_order(tasks: Iterable[SpillTask], *, processes: int) -> Generator[R
         for task in stream:
             yield _described(task), spill(task)
         return
-    with start_workers(processes) as workers:
-        waiting: deque[tuple[tuple[Block, ...], Future[Spill]]] = deque()
+    described: deque[tuple[Block, ...]] = deque()
+
+    def asked() -> Iterator[SpillTask]:
         for task in stream:
-            waiting.append((_described(task), workers.submit(task)))
-            if len(waiting) > processes + 1:
-                blocks, future = waiting.popleft()
-                yield blocks, future.result()
-        for blocks, future in waiting:
-            yield blocks, future.result()
+            described.append(_described(task))
+            yield task
+
+    with start_workers(processes) as workers:
+        for spilled in workers.ask(asked(), ahead=processes + 1):
+            yield described.popleft(), spilled
 
 
 def start_workers(count: int) -> ProcessPool:

@@ -3,10 +3,10 @@
 What is read and written comes in the same order and fails with the same errors as without.
 """
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
-from threading import Condition, Thread
+from contextlib import closing, contextmanager, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -18,55 +18,59 @@ SECONDS_FOR_THE_READER = 0.2
 
 
 class Channel(Generic[Item]):
-    """Items on their way from one thread to another, up to a weight; either side may end it."""
+    """Items on their way from one thread to another, up to a weight; either side may end it.
+
+    It waits at queues alone, which an interruption cannot leave locked as it can a Condition.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._items: deque[tuple[Item, int]] = deque()
+        self._items: SimpleQueue[tuple[Item, int] | None] = SimpleQueue()
+        self._taken: SimpleQueue[int] = SimpleQueue()
+        # As the side that puts knows them.
+        self._waiting = 0
         self._weight = 0
-        self._ended = False
-        self._changed = Condition()
+        self._abandoned = False
 
     def put(self, item: Item, weight: int) -> bool:
         """Append an item once there is room for it; say whether anybody still wants it.
 
         One that is heavier than all that may wait goes alone.
         """
-        with self._changed:
-            while self._items and self._weight + weight > self._most:
-                self._changed.wait(SECONDS_BETWEEN_LOOKS)
-            if self._ended:
-                return False
-            self._items.append((item, weight))
-            self._weight += weight
-            self._changed.notify_all()
+        while self._waiting and self._weight + weight > self._most and not self._abandoned:
+            with suppress(Empty):
+                self._weight -= self._taken.get(timeout=SECONDS_BETWEEN_LOOKS)
+                self._waiting -= 1
+        if self._abandoned:
+            return False
+        self._waiting += 1
+        self._weight += weight
+        self._items.put((item, weight))
         return True
 
     def __iter__(self) -> Iterator[Item]:
         """Give the items as they come, until the end."""
         while True:
-            with self._changed:
-                while not self._items and not self._ended:
-                    self._changed.wait(SECONDS_BETWEEN_LOOKS)
-                if not self._items:
-                    return
-                item, weight = self._items.popleft()
-                self._weight -= weight
-                self._changed.notify_all()
+            try:
+                found = self._items.get(timeout=SECONDS_BETWEEN_LOOKS)
+            except Empty:
+                continue
+            if found is None or self._abandoned:
+                return
+            item, weight = found
+            self._taken.put(weight)
+            del found
             yield item
 
     def end(self) -> None:
         """Say that nothing more comes; what waits is still given."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._items.put(None)
 
     def abandon(self) -> None:
-        """Drop what waits, and take nothing more."""
-        with self._changed:
-            self._items.clear()
-            self._ended = True
-            self._changed.notify_all()
+        """Give nothing more of what waits, and take nothing more."""
+        self._abandoned = True
+        self._taken.put(0)
+        self._items.put(None)
 
 
 @contextmanager

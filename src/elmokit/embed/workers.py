@@ -1,8 +1,6 @@
 """The same model in several processes, on several devices or on the cores of one machine."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -48,16 +46,10 @@ class Workers:
 
         They would compute what nobody wants, and the program could not end before that.
         """
-        most_waiting = WINDOWS_AHEAD * len(self.devices)
-        waiting: deque[Future[list[Vectors]]] = deque()
+        questions = ((window, layers, batch_tokens) for window in windows)
         done = False
         try:
-            for window in windows:
-                waiting.append(self._pool.submit((window, layers, batch_tokens)))
-                if len(waiting) > most_waiting:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            yield from self._pool.ask(questions, ahead=WINDOWS_AHEAD * len(self.devices))
             done = True
         finally:
             if not done:
