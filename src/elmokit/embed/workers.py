@@ -30,7 +30,7 @@ class Workers:
         self._pool = ProcessPool(
             "elmokit.embed.worker",
             [[str(model), device, elmo.dtype, elmo.start, str(threads)] for device in devices],
-            advice="try fewer (workers, --workers in the shell)",
+            advice="try fewer processes (workers, --workers in the shell)",
         )
 
     def close(self) -> None:
