@@ -18,7 +18,7 @@ def main() -> None:
     model, device, dtype, start, threads = sys.argv[1:]
     torch.set_num_threads(int(threads))
 
-    @cache
+    @cache  # loaded by the first question, whose answer is what may go wrong
     def elmo() -> Elmo:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program has been told already

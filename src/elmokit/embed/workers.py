@@ -47,10 +47,8 @@ class Workers:
         They would compute what nobody wants, and the program could not end before that.
         """
         questions = ((window, layers, batch_tokens) for window in windows)
-        done = False
         try:
             yield from self._pool.ask(questions, ahead=WINDOWS_AHEAD * len(self.devices))
-            done = True
-        finally:
-            if not done:
-                self.close()
+        except BaseException:  # which leaving early is as well
+            self.close()
+            raise

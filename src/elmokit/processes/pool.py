@@ -48,18 +48,18 @@ class ProcessPool:
     """
 
     def __init__(self, module: str, arguments: Sequence[Sequence[str]], *, advice: str) -> None:
-        children = _Children(advice)
-        self.processes = children.processes
+        self._children = _Children(advice)
+        self.processes = self._children.processes
         self._questions: SimpleQueue[_Question | None] = SimpleQueue()
-        # Also where nobody closes, at the end of the program.
         threads: list[Thread] = []
-        self._end = weakref.finalize(self, _end, children, self._questions, threads)
+        # Also where nobody closes, at the end of the program.
+        self._end = weakref.finalize(self, _end, self._children, self._questions, threads)
         for own in arguments:
             # -P: the caller's working directory is no place to import from.
             command = [sys.executable, "-P", "-m", module, *own]
             thread = Thread(
                 target=_speak,
-                args=(children, command, self._questions),
+                args=(self._children, command, self._questions),
                 name="elmokit-process",
                 daemon=True,
             )
@@ -100,7 +100,7 @@ class ProcessPool:
             try:
                 place, answer = answers.get(timeout=SECONDS_BETWEEN_LOOKS)
             except Empty:
-                if not self._end.alive:
+                if self._children.killed:
                     raise _closed() from None
             else:
                 arrived[place] = answer
